@@ -1,0 +1,36 @@
+//! Every method and event of the house in one list. A new room adds its two lines here.
+
+use crate::event::EventSpec;
+use crate::method::MethodSpec;
+use crate::rooms::{config, daemon, gateway, log, session, token};
+
+const METHOD_LISTS: &[&[MethodSpec]] = &[
+    gateway::METHODS,
+    daemon::METHODS,
+    session::METHODS,
+    config::METHODS,
+    token::METHODS,
+];
+
+const EVENT_LISTS: &[&[EventSpec]] = &[
+    gateway::EVENTS,
+    session::EVENTS,
+    config::EVENTS,
+    log::EVENTS,
+];
+
+pub fn methods() -> impl Iterator<Item = &'static MethodSpec> {
+    METHOD_LISTS.iter().copied().flatten()
+}
+
+pub fn events() -> impl Iterator<Item = &'static EventSpec> {
+    EVENT_LISTS.iter().copied().flatten()
+}
+
+pub fn method(name: &str) -> Option<&'static MethodSpec> {
+    methods().find(|spec| spec.name == name)
+}
+
+pub fn event(topic: &str) -> Option<&'static EventSpec> {
+    events().find(|spec| spec.topic == topic)
+}

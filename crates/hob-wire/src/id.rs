@@ -1,0 +1,82 @@
+//! Ids are `UUIDv7`: unique without coordination and ordered by creation time. A session is also
+//! reachable by its key, so every API takes a [`SessionRef`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use uuid::Uuid;
+
+macro_rules! uuid_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                Uuid::try_parse(text).map($name)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "format": "uuid" })
+            }
+        }
+    )*};
+}
+
+uuid_ids! {
+    /// A session, for ever.
+    SessionId;
+    /// A message of a session.
+    MessageId;
+    /// One execution of a task on a session.
+    RunId;
+}
+
+/// A session as callers name it: by id or by key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionRef {
+    Id(SessionId),
+    Key(String),
+}
+
+impl SessionRef {
+    /// A text of UUID form is an id; anything else is a key. Keys of UUID form cannot be created,
+    /// so the two never overlap.
+    pub fn parse(text: &str) -> Self {
+        // Only the hyphenated form counts, so that a key of 32 hex digits stays a key.
+        match (text.len(), Uuid::try_parse(text)) {
+            (36, Ok(id)) => SessionRef::Id(SessionId(id)),
+            _ => SessionRef::Key(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for SessionRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SessionRef::Id(id) => id.fmt(f),
+            SessionRef::Key(key) => f.write_str(key),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The words of hob: every frame, id, method, event and error that another process may read.
+//!
+//! - [`frame`]: the three frames and how their envelope is read and written
+//! - [`method`], [`event`]: how a method or an event is declared, once
+//! - [`rooms`]: the declarations themselves, one file per service
+//! - [`catalog`]: all of them in one list, from which CLI, REST, OpenAPI and docs derive
+//! - [`content`]: what a message is made of
+//! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
+//!
+//! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
+//! fields, so a newer caller is never half understood; results and payloads tolerate them, so an
+//! older reader keeps working.
+
+pub mod catalog;
+pub mod content;
+pub mod error;
+pub mod event;
+pub mod frame;
+pub mod id;
+pub mod limits;
+pub mod method;
+pub mod rooms;
+pub mod scope;
+
+pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};
+pub use error::{ErrorCode, WireError};
+pub use event::{Durability, EventSpec, Topic};
+pub use id::{MessageId, RunId, SessionId};
+pub use method::{Cli, Effect, Method, MethodSpec};
+pub use scope::{Scope, Scopes};
+
+/// The wire's version, named in the WebSocket subprotocol (`hob.v1`) and the state file.
+pub const PROTOCOL_VERSION: u32 = 1;

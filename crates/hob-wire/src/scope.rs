@@ -1,0 +1,143 @@
+//! What a credential may do. Scopes come only from the server's own record of a token.
+//!
+//! The four ranks contain each other: `admin` ⊃ `control` ⊃ `chat` ⊃ `read`. `service:NAME` stands
+//! beside them: it lets its holder register the service NAME and nothing else.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// A rank that a method or event needs.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// See sessions, runs, events.
+    Read,
+    /// Also talk: create sessions, send messages, run the agent.
+    Chat,
+    /// Also act: terminals, services, loops, answers to permissions.
+    Control,
+    /// Also rule: tokens, config, grants, registering services.
+    Admin,
+}
+
+impl Scope {
+    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Chat, Scope::Control, Scope::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Chat => "chat",
+            Scope::Control => "control",
+            Scope::Admin => "admin",
+        }
+    }
+}
+
+/// Everything one credential may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scopes {
+    rank: Option<Scope>,
+    services: BTreeSet<String>,
+}
+
+impl Scopes {
+    pub fn none() -> Self {
+        Scopes::default()
+    }
+
+    /// The owner's: every scope.
+    pub fn owner() -> Self {
+        Scopes::rank(Scope::Admin)
+    }
+
+    pub fn rank(rank: Scope) -> Self {
+        Scopes {
+            rank: Some(rank),
+            services: BTreeSet::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn with_service(mut self, name: &str) -> Self {
+        self.services.insert(name.to_owned());
+        self
+    }
+
+    pub fn allow(&self, needed: Scope) -> bool {
+        self.rank.is_some_and(|rank| rank >= needed)
+    }
+
+    /// Whether the holder may register the service `name`. An admin may register any.
+    pub fn allow_service(&self, name: &str) -> bool {
+        self.allow(Scope::Admin) || self.services.contains(name)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rank.is_none() && self.services.is_empty()
+    }
+
+    /// Each scope as the text a person writes, the implied ranks left out.
+    pub fn to_texts(&self) -> Vec<String> {
+        let rank = self.rank.iter().map(|rank| rank.as_str().to_owned());
+        let services = self.services.iter().map(|name| format!("service:{name}"));
+        rank.chain(services).collect()
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_texts().join(","))
+    }
+}
+
+/// The text is not a list of scopes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownScope(pub String);
+
+impl fmt::Display for UnknownScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "'{}' is not a scope; use read, chat, control, admin or service:NAME",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownScope {}
+
+impl FromStr for Scopes {
+    type Err = UnknownScope;
+
+    fn from_str(text: &str) -> Result<Self, UnknownScope> {
+        let mut scopes = Scopes::none();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            if let Some(name) = part.strip_prefix("service:") {
+                if !is_service_name(name) {
+                    return Err(UnknownScope(part.to_owned()));
+                }
+                scopes.services.insert(name.to_owned());
+                continue;
+            }
+            let rank = Scope::ALL.into_iter().find(|scope| scope.as_str() == part);
+            let rank = rank.ok_or_else(|| UnknownScope(part.to_owned()))?;
+            scopes.rank = scopes.rank.max(Some(rank));
+        }
+        Ok(scopes)
+    }
+}
+
+/// Service names are what stands before the dot of their methods.
+pub fn is_service_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= crate::limits::NAME_BYTES_MAX && name.chars().all(allowed)
+}
