@@ -43,6 +43,7 @@ impl Scope {
 pub struct Scopes {
     rank: Option<Scope>,
     services: BTreeSet<String>,
+    any_service: bool,
 }
 
 impl Scopes {
@@ -58,7 +59,7 @@ impl Scopes {
     pub fn rank(rank: Scope) -> Self {
         Scopes {
             rank: Some(rank),
-            services: BTreeSet::new(),
+            ..Scopes::default()
         }
     }
 
@@ -68,24 +69,38 @@ impl Scopes {
         self
     }
 
+    /// May register any service that is not built in, under any name: what a person grants by
+    /// opening a listener for a dialect without tokens. No token's text can say this.
+    #[must_use]
+    pub fn with_any_service(mut self) -> Self {
+        self.any_service = true;
+        self
+    }
+
     pub fn allow(&self, needed: Scope) -> bool {
         self.rank.is_some_and(|rank| rank >= needed)
     }
 
-    /// Whether the holder may register the service `name`. An admin may register any.
+    /// Whether the holder may register the service `name`.
     pub fn allow_service(&self, name: &str) -> bool {
-        self.allow(Scope::Admin) || self.services.contains(name)
+        self.allow_any_service() || self.services.contains(name)
+    }
+
+    /// Whether the holder may register any service, with methods and events of any prefix.
+    pub fn allow_any_service(&self) -> bool {
+        self.any_service || self.allow(Scope::Admin)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rank.is_none() && self.services.is_empty()
+        self.rank.is_none() && self.services.is_empty() && !self.any_service
     }
 
     /// Each scope as the text a person writes, the implied ranks left out.
     pub fn to_texts(&self) -> Vec<String> {
         let rank = self.rank.iter().map(|rank| rank.as_str().to_owned());
         let services = self.services.iter().map(|name| format!("service:{name}"));
-        rank.chain(services).collect()
+        let any = self.any_service.then(|| "service:*".to_owned());
+        rank.chain(services).chain(any).collect()
     }
 }
 
