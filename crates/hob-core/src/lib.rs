@@ -1,1 +1,8 @@
-//! hob-core
+//! The mind of hob: machines that decide and never act.
+//!
+//! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
+//!
+//! Invariants: no I/O, no async, no clock, no randomness; time comes in as monotonic milliseconds
+//! and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
+
+pub mod limiter;
