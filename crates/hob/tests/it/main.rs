@@ -1,0 +1,6 @@
+//! The whole product from outside: the built binary, its sockets, its files, its exit codes.
+
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod support;
