@@ -1,0 +1,64 @@
+//! Events as the bus carries them: their envelope as shared texts, their payload as the bytes it
+//! was encoded to once.
+
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The session an event belongs to, for subscribers that watch only one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionTag {
+    pub id: Arc<str>,
+    pub key: Option<Arc<str>>,
+}
+
+impl SessionTag {
+    /// Whether `filter` names this session, by id or by key.
+    pub fn matches(&self, filter: &str) -> bool {
+        *self.id == *filter || self.key.as_deref() == Some(filter)
+    }
+}
+
+/// An event with its place in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedEvent {
+    pub seq: u64,
+    pub source: Arc<str>,
+    pub topic: Arc<str>,
+    pub session: Option<SessionTag>,
+    /// JSON already.
+    pub payload: Option<Bytes>,
+}
+
+/// An event without a place in the log: not yet logged, or volatile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEvent {
+    pub source: Arc<str>,
+    pub topic: Arc<str>,
+    pub session: Option<SessionTag>,
+    /// JSON already.
+    pub payload: Option<Bytes>,
+}
+
+impl NewEvent {
+    pub fn logged_as(self, seq: u64) -> LoggedEvent {
+        LoggedEvent {
+            seq,
+            source: self.source,
+            topic: self.topic,
+            session: self.session,
+            payload: self.payload,
+        }
+    }
+}
+
+impl LoggedEvent {
+    /// The event without its place.
+    pub fn into_new(self) -> NewEvent {
+        NewEvent {
+            source: self.source,
+            topic: self.topic,
+            session: self.session,
+            payload: self.payload,
+        }
+    }
+}
