@@ -5,6 +5,10 @@
 //! - [`backoff`]: how long to wait before the next try
 //! - [`duration`]: `30s`, `10m`, `7d` as people write them
 //! - [`failpoint`]: named places where a fault build can be told to fail
+//! - [`world`]: what comes from outside, captured once at `main`
+//! - [`home`], [`lock`], [`file`]: where things live, who owns them, how a file is replaced
+//! - [`settings`]: keys declared by their crates, read from one file and the environment
+//! - [`mask`], [`logging`]: the log, and what must never appear in it
 //!
 //! Invariant: nothing here knows what hob is for.
 
@@ -13,4 +17,11 @@ pub mod clock;
 pub mod dice;
 pub mod duration;
 pub mod failpoint;
+pub mod file;
+pub mod home;
+pub mod lock;
+pub mod logging;
+pub mod mask;
+pub mod settings;
 pub mod tasks;
+pub mod world;

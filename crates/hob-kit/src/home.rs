@@ -1,0 +1,215 @@
+//! Where hob lives: one directory when `HOB_HOME` says so, else the XDG directories. Every path
+//! that another program relies on is named here and nowhere else.
+//!
+//! Invariants: each directory made here is private (0700); the socket's path always fits into a
+//! socket address; the same environment always gives the same paths, whatever kind of login it
+//! comes from (so `XDG_RUNTIME_DIR`, which cron and ssh may lack, decides nothing a client needs).
+
+use crate::world::Env;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Longest path of a unix socket: `sun_path` holds 108 bytes with its closing zero.
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// The paths of one home; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(Arc<Paths>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Paths {
+    config: PathBuf,
+    data: PathBuf,
+    state: PathBuf,
+    socket: PathBuf,
+}
+
+/// Why there is no usable home.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    #[error("Neither HOB_HOME nor HOME is set; set HOB_HOME to the directory hob should live in.")]
+    Nowhere,
+    #[error("'{}' is not an absolute path and the current directory cannot be read: {source}", path.display())]
+    Relative { path: PathBuf, source: io::Error },
+    #[error("'{}' cannot be created: {source}", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("'{}' belongs to another user; set HOB_HOME to a directory of your own.", path.display())]
+    Foreign { path: PathBuf },
+    #[error("Others may write to '{}', so they could replace what hob keeps there; run: chmod 700 '{}'", path.display(), path.display())]
+    Open { path: PathBuf },
+}
+
+impl Home {
+    /// The home this environment names.
+    pub fn resolve(env: &Env) -> Result<Home, HomeError> {
+        if let Some(root) = env.os("HOB_HOME") {
+            let root = std::path::absolute(root).map_err(|source| HomeError::Relative {
+                path: PathBuf::from(root),
+                source,
+            })?;
+            return Ok(Home::at(&root));
+        }
+        let user = env
+            .os("HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
+        let base = |variable: &str, below_home: &str| -> Result<PathBuf, HomeError> {
+            // The XDG specification says to ignore relative paths.
+            let given = env
+                .os(variable)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute());
+            let base = match given {
+                Some(base) => base,
+                None => user.as_ref().ok_or(HomeError::Nowhere)?.join(below_home),
+            };
+            Ok(base.join("hob"))
+        };
+        Ok(Home::from_parts(
+            base("XDG_CONFIG_HOME", ".config")?,
+            base("XDG_DATA_HOME", ".local/share")?,
+            base("XDG_STATE_HOME", ".local/state")?,
+        ))
+    }
+
+    /// A home with everything below `root`, which is absolute.
+    pub fn at(root: &Path) -> Home {
+        Home::from_parts(root.to_owned(), root.to_owned(), root.to_owned())
+    }
+
+    fn from_parts(config: PathBuf, data: PathBuf, state: PathBuf) -> Home {
+        let socket = socket_path(&state);
+        Home(Arc::new(Paths {
+            config,
+            data,
+            state,
+            socket,
+        }))
+    }
+
+    /// The directory that holds the database: what a person calls the home.
+    pub fn root(&self) -> &Path {
+        &self.0.data
+    }
+
+    pub fn config_file(&self) -> PathBuf {
+        self.0.config.join("config.toml")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.0.data.join("hob.db")
+    }
+
+    pub fn index(&self) -> PathBuf {
+        self.0.data.join("index.db")
+    }
+
+    pub fn blobs(&self) -> PathBuf {
+        self.0.data.join("blobs")
+    }
+
+    pub fn owner_token(&self) -> PathBuf {
+        self.0.data.join("owner.token")
+    }
+
+    pub fn lock_file(&self) -> PathBuf {
+        self.0.data.join("hob.db.lock")
+    }
+
+    /// The directory of the state file and, unless its path is too long, the socket.
+    pub fn run(&self) -> PathBuf {
+        self.0.state.join("run")
+    }
+
+    pub fn state_file(&self) -> PathBuf {
+        self.run().join("daemon.json")
+    }
+
+    /// The unix socket. A client takes it from the state file.
+    pub fn socket(&self) -> PathBuf {
+        self.0.socket.clone()
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.0.state.join("logs")
+    }
+
+    pub fn log_file(&self) -> PathBuf {
+        self.logs().join("hob.log")
+    }
+
+    /// Makes every directory, private, and refuses a home that others could tamper with.
+    pub fn ensure(&self) -> Result<(), HomeError> {
+        for directory in [&self.0.config, &self.0.data, &self.0.state] {
+            make_private(directory)?;
+        }
+        for directory in [self.run(), self.logs(), self.blobs()] {
+            make_private(&directory)?;
+        }
+        match self.0.socket.parent() {
+            Some(directory) => make_private(directory),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `run/hob.sock`, or a short path of the same home's own when that does not fit.
+fn socket_path(state: &Path) -> PathBuf {
+    let usual = state.join("run/hob.sock");
+    if usual.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
+        return usual;
+    }
+    let user = rustix::process::getuid().as_raw();
+    let name = format!("{:016x}.sock", fingerprint(state.as_os_str()));
+    PathBuf::from(format!("/tmp/hob-{user}")).join(name)
+}
+
+/// FNV-1a: the same on every machine and in every version, which the standard hasher is not.
+fn fingerprint(text: &OsStr) -> u64 {
+    text.as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+}
+
+/// Makes a directory with mode 0700, or checks that one found there is ours and not writable by
+/// others. A symbolic link is followed for what a person set up, never below `/tmp`, where anyone
+/// may have put it.
+fn make_private(directory: &Path) -> Result<(), HomeError> {
+    let failed = |source| HomeError::Create {
+        path: directory.to_owned(),
+        source,
+    };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(failed)?;
+    let shared_parent = directory.parent() == Some(Path::new("/tmp"));
+    let found = if shared_parent {
+        std::fs::symlink_metadata(directory)
+    } else {
+        std::fs::metadata(directory)
+    };
+    let found = found.map_err(failed)?;
+    if found.uid() != rustix::process::getuid().as_raw() || !found.is_dir() {
+        return Err(HomeError::Foreign {
+            path: directory.to_owned(),
+        });
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(HomeError::Open {
+            path: directory.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "home_tests.rs"]
+mod tests;
