@@ -2,6 +2,7 @@
 
 use crate::peer::Closed;
 use bytes::Bytes;
+use hob_wire::WireError;
 
 /// Where a connection's frames come in. Dropping it closes the link.
 #[derive(Debug)]
@@ -18,6 +19,18 @@ impl Link {
     }
 
     pub fn close(&self) {}
+
+    /// Answers a message that is no frame at all, such as a binary one: `error` under the id
+    /// `unknown`.
+    pub fn refuse(&self, error: &WireError) {
+        let _ = error;
+    }
+
+    /// Ends as soon as the link is closed by either side, while frames may still wait in its
+    /// outlet: a transport whose peer does not read cannot wait for those.
+    pub async fn closed(&self) -> Closed {
+        std::future::pending().await
+    }
 }
 
 /// Where a connection's frames go out.
