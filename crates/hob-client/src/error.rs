@@ -1,0 +1,123 @@
+//! What can go wrong between a client and its daemon. Every message says what to do next.
+
+use hob_kit::duration::format_ms;
+use hob_wire::{ErrorCode, WireError};
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ClientError {
+    /// Nothing listens for this home.
+    #[error("No daemon is running for {home}. Start it with `hob up`.")]
+    NotRunning { home: String },
+    /// Something should listen but cannot be reached.
+    #[error("Cannot reach the daemon at {address}: {reason}. `hob doctor` looks for the cause.")]
+    Unreachable { address: String, reason: String },
+    /// The daemon does not know the token.
+    #[error("The daemon refused the token: {message}")]
+    RefusedToken { message: String },
+    /// The two sides speak different versions of the wire.
+    #[error(
+        "This hob speaks protocol {ours}, but the daemon ({daemon}) speaks protocol {theirs}. \
+         Restart the daemon with the newer hob: `hob restart`."
+    )]
+    ProtocolSkew {
+        ours: u32,
+        theirs: u32,
+        /// The daemon's own version, as far as it said.
+        daemon: String,
+    },
+    /// The connection broke while a call was under way.
+    #[error("The connection to the daemon was lost during `{method}`. {}", repeat_advice(*.repeatable))]
+    ConnectionLost { method: String, repeatable: bool },
+    /// No answer came in the time the caller gave.
+    #[error("`{method}` did not answer within {}. {}", format_ms(*.after_ms), repeat_advice(*.repeatable))]
+    TimedOut {
+        method: String,
+        after_ms: u64,
+        repeatable: bool,
+    },
+    /// The request does not fit into a frame.
+    #[error(
+        "The params of `{method}` take {bytes} bytes; a frame holds at most {max}. Send less at once."
+    )]
+    TooLarge {
+        method: String,
+        bytes: usize,
+        max: usize,
+    },
+    /// The other side answered, but not in the form this version knows.
+    #[error(
+        "The answer of `{method}` is not what this hob expects: {reason}. Compare `hob version` with `hob status`."
+    )]
+    Unreadable { method: String, reason: String },
+    /// The daemon answered with an error.
+    #[error("{}", .0.message)]
+    Wire(WireError),
+    /// Starting the daemon failed.
+    #[error("The daemon did not start: {reason}")]
+    NotStarted { reason: String },
+    /// A target that cannot be used at all.
+    #[error("{reason}")]
+    BadTarget { reason: String },
+    /// The log holds no such place: it belongs to another life of this home.
+    #[error(
+        "Event {since} is not in this daemon's log, whose last event is {last}. Read again from the start with since 0."
+    )]
+    CursorAhead { since: u64, last: u64 },
+    /// The client's own task has ended.
+    #[error("This client is closed.")]
+    Closed,
+}
+
+impl ClientError {
+    /// Whether the daemon itself is what is missing.
+    pub fn is_absence(&self) -> bool {
+        matches!(
+            self,
+            ClientError::NotRunning { .. }
+                | ClientError::Unreachable { .. }
+                | ClientError::ConnectionLost { .. }
+        )
+    }
+
+    /// Whether connecting again later may go well.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            ClientError::TimedOut { .. } => true,
+            ClientError::Wire(error) => {
+                matches!(
+                    error.code,
+                    ErrorCode::Overloaded | ErrorCode::ServiceUnavailable | ErrorCode::Timeout
+                ) || error.retryable == Some(true)
+            }
+            other => other.is_absence(),
+        }
+    }
+
+    /// The wire's code, if the daemon answered with one.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            ClientError::Wire(error) => Some(error.code),
+            ClientError::RefusedToken { .. } => Some(ErrorCode::Unauthorized),
+            _ => None,
+        }
+    }
+}
+
+impl From<WireError> for ClientError {
+    fn from(error: WireError) -> Self {
+        match error.code {
+            ErrorCode::Unauthorized => ClientError::RefusedToken {
+                message: error.message,
+            },
+            _ => ClientError::Wire(error),
+        }
+    }
+}
+
+fn repeat_advice(repeatable: bool) -> &'static str {
+    if repeatable {
+        "It is safe to try again."
+    } else {
+        "It may have happened: look before you try again."
+    }
+}
