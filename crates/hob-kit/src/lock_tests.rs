@@ -1,1 +1,120 @@
+//! One holder a home. A second process is played by this test binary, run again.
 
+use super::*;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+fn home() -> (tempfile::TempDir, Home) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = Home::at(directory.path());
+    home.ensure().expect("makes it");
+    (directory, home)
+}
+
+/// Takes the lock of `$HOB_TEST_LOCK_HOME` and holds it until stdin closes. Without the variable
+/// it is an ordinary test with nothing to do.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the parent test says by the environment whom to play"
+)]
+fn held_by_another_process() {
+    let Ok(root) = std::env::var("HOB_TEST_LOCK_HOME") else {
+        return;
+    };
+    let lock = HomeLock::take(&Home::at(Path::new(&root))).expect("is free");
+    println!("\nheld");
+    std::io::stdout().flush().expect("is open");
+    let _ = std::io::stdin().read_line(&mut String::new());
+    drop(lock);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a second process is the point")]
+fn hold_elsewhere(home: &Home) -> Child {
+    let mut child = Command::new(std::env::current_exe().expect("is running"))
+        .args([
+            "lock::tests::held_by_another_process",
+            "--exact",
+            "--nocapture",
+        ])
+        .env("HOB_TEST_LOCK_HOME", home.root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let output = child.stdout.take().expect("is piped");
+    let mut lines = BufReader::new(output).lines();
+    assert!(
+        lines.any(|line| line.is_ok_and(|line| line == "held")),
+        "the child got the lock"
+    );
+    // The rest of its output is drained so that it never blocks on the pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    child
+}
+
+#[test]
+fn a_second_process_is_refused_and_told_who_holds_it() {
+    let (_directory, home) = home();
+    let mut child = hold_elsewhere(&home);
+    assert_eq!(holder(&home), Some(child.id()));
+    let refused = HomeLock::take(&home).expect_err("is held");
+    let LockError::Held { pid, .. } = &refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(*pid, Some(child.id()));
+    assert!(
+        refused.to_string().contains(&format!("pid {}", child.id())),
+        "{refused}"
+    );
+    drop(child.stdin.take());
+    child.wait().expect("ends");
+    assert_eq!(holder(&home), None);
+    HomeLock::take(&home).expect("is free again");
+}
+
+#[test]
+fn a_killed_holder_leaves_no_lock_behind() {
+    let (_directory, home) = home();
+    let mut child = hold_elsewhere(&home);
+    child.kill().expect("is ours");
+    child.wait().expect("ends");
+    // The file still names the dead pid; only the kernel's lock counts.
+    assert_eq!(
+        read(&home.lock_file()).and_then(|content| content.pid),
+        Some(child.id())
+    );
+    assert_eq!(holder(&home), None);
+    HomeLock::take(&home).expect("is free");
+}
+
+#[test]
+fn the_home_remembers_that_it_lived() {
+    let (_directory, home) = home();
+    let mut lock = HomeLock::take(&home).expect("is free");
+    assert!(!lock.had_life());
+    drop(lock);
+    lock = HomeLock::take(&home).expect("is free");
+    assert!(
+        !lock.had_life(),
+        "a start that opened no store leaves no life"
+    );
+    lock.mark_lived().expect("writes");
+    drop(lock);
+    assert!(HomeLock::take(&home).expect("is free").had_life());
+}
+
+#[test]
+fn the_same_process_does_not_get_it_twice() {
+    let (_directory, home) = home();
+    let _lock = HomeLock::take(&home).expect("is free");
+    assert!(matches!(HomeLock::take(&home), Err(LockError::Held { .. })));
+}
+
+#[test]
+fn a_garbled_file_is_no_obstacle() {
+    let (_directory, home) = home();
+    std::fs::write(home.lock_file(), b"\xff\xfe nonsense").expect("writes");
+    let lock = HomeLock::take(&home).expect("is free");
+    assert!(!lock.had_life());
+}

@@ -20,7 +20,20 @@ const OWNER_TOKEN_DIGITS: usize = 64;
 #[derive(Clone, Default)]
 pub struct Mask {
     /// A lock of std: held for a scan of a line, never over an await.
-    secrets: Arc<RwLock<Vec<String>>>,
+    secrets: Arc<RwLock<Secrets>>,
+}
+
+#[derive(Default)]
+struct Secrets {
+    /// Longest first, so that a secret that contains another is masked whole.
+    known: Vec<Secret>,
+    added: u64,
+}
+
+struct Secret {
+    text: String,
+    /// Smaller was added earlier.
+    age: u64,
 }
 
 impl Mask {
@@ -37,24 +50,17 @@ impl Mask {
         // Logged values are often written with `{:?}`, which escapes.
         let escaped = secret.escape_debug().to_string();
         for form in [secret.to_owned(), escaped] {
-            if !secrets.contains(&form) {
-                if secrets.len() >= SECRETS_MAX {
-                    secrets.remove(0);
-                }
-                secrets.push(form);
-            }
+            secrets.add(form);
         }
-        // Longest first, so that a secret that contains another is masked whole.
-        secrets.sort_by_key(|known| std::cmp::Reverse(known.len()));
     }
 
     /// `text` without secrets.
     pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
-        for secret in secrets.iter() {
-            if masked.contains(secret.as_str()) {
-                masked = Cow::Owned(masked.replace(secret.as_str(), MASKED));
+        for secret in &secrets.known {
+            if masked.contains(secret.text.as_str()) {
+                masked = Cow::Owned(masked.replace(secret.text.as_str(), MASKED));
             }
         }
         drop(secrets);
@@ -62,6 +68,25 @@ impl Mask {
             Some(text) => Cow::Owned(text),
             None => masked,
         }
+    }
+}
+
+impl Secrets {
+    fn add(&mut self, text: String) {
+        if self.known.iter().any(|secret| secret.text == text) {
+            return;
+        }
+        if self.known.len() >= SECRETS_MAX {
+            let ages = self.known.iter().map(|secret| secret.age).enumerate();
+            if let Some((oldest, _)) = ages.min_by_key(|(_, age)| *age) {
+                self.known.remove(oldest);
+            }
+        }
+        let longer = |secret: &Secret| secret.text.len() >= text.len();
+        let place = self.known.partition_point(longer);
+        let age = self.added;
+        self.added += 1;
+        self.known.insert(place, Secret { text, age });
     }
 }
 

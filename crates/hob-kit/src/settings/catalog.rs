@@ -25,21 +25,21 @@ impl Catalog {
     }
 
     /// The declared path most like `path`, if one is near enough to be what was meant.
-    pub fn nearest(&self, path: &str) -> Option<&'static str> {
+    pub fn nearest(&self, path: &str) -> Option<String> {
         const LIKENESS_MIN: f64 = 0.75;
-        let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-        let likeness = |key: &Key| {
-            let whole = strsim::jaro_winkler(key.path, path);
+        let name = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+        let likeness = |declared: &str| {
+            let whole = strsim::jaro_winkler(declared, path);
             // The right name under the wrong section is a likely slip too.
-            let same_name = last(key.path) == last(path);
+            let same_name = name(declared) == name(path);
             if same_name { whole.max(0.9) } else { whole }
         };
-        self.keys
-            .iter()
-            .map(|key| (likeness(key), key.path))
+        let declared = self.keys.iter().map(|key| named_as(key.path, path));
+        declared
+            .map(|declared| (likeness(&declared), declared))
             .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
             .max_by(|one, other| one.0.total_cmp(&other.0))
-            .map(|(_, path)| path)
+            .map(|(_, declared)| declared)
     }
 
     /// Whether some key lies below this table.
@@ -77,4 +77,14 @@ impl Catalog {
         }
         faults
     }
+}
+
+/// A declared path with the person's own name in place of its `*`.
+fn named_as(declared: &str, path: &str) -> String {
+    let mut given = path.split('.');
+    let segments = declared.split('.').map(|segment| match given.next() {
+        Some(name) if segment == "*" => name,
+        _ => segment,
+    });
+    segments.collect::<Vec<_>>().join(".")
 }

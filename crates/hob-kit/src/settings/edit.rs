@@ -1,10 +1,12 @@
 //! Changing one key of the config file. Invariant: every other line, comments included, stays as
 //! the person wrote it.
 
+use super::document::join;
 use super::value::Value;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, Table, TableLike};
+use toml_edit::{Document, DocumentMut, Item, Table, TableLike};
 
 /// The file's text; empty when there is none.
 pub fn read_file(path: &Path) -> io::Result<String> {
@@ -23,62 +25,26 @@ pub enum EditError {
     NotATable(String),
 }
 
+impl From<toml_edit::TomlError> for EditError {
+    fn from(failure: toml_edit::TomlError) -> Self {
+        EditError::NotToml(failure.message().to_owned())
+    }
+}
+
 /// `text` with `path` set to `value`, or without it when the value is none.
 pub fn set(text: &str, path: &str, value: Option<&Value>) -> Result<String, EditError> {
-    let not_toml = |failure: toml_edit::TomlError| EditError::NotToml(failure.message().to_owned());
-    let mut document: DocumentMut = text.parse().map_err(not_toml)?;
-    let path = toml_edit::Key::parse(path).map_err(not_toml)?;
+    let path = toml_edit::Key::parse(path)?;
     let names: Vec<&str> = path.iter().map(toml_edit::Key::get).collect();
     let Some((name, tables)) = names.split_last() else {
         return Ok(text.to_owned());
     };
     match value {
-        Some(value) => set_value(document.as_table_mut(), tables, name, value)?,
-        None => unset(document.as_table_mut(), tables, name),
+        Some(value) => set_value(text, tables, name, value),
+        None => unset(text, tables, name),
     }
-    Ok(document.to_string())
 }
 
-fn set_value(
-    root: &mut Table,
-    tables: &[&str],
-    name: &str,
-    value: &Value,
-) -> Result<(), EditError> {
-    let mut table: &mut dyn TableLike = root;
-    for step in tables {
-        let item = table.entry(step).or_insert_with(|| {
-            let mut fresh = Table::new();
-            fresh.set_implicit(true);
-            Item::Table(fresh)
-        });
-        table = item
-            .as_table_like_mut()
-            .ok_or_else(|| EditError::NotATable((*step).to_owned()))?;
-    }
-    let mut fresh = value.to_toml();
-    if let Some(present) = table.get_mut(name).and_then(Item::as_value_mut) {
-        // The comment behind the old value belongs to the line, not to the value.
-        *fresh.decor_mut() = present.decor().clone();
-        *present = fresh;
-    } else {
-        table.insert(name, Item::Value(fresh));
-    }
-    Ok(())
-}
-
-fn unset(root: &mut Table, tables: &[&str], name: &str) {
-    let mut table: &mut dyn TableLike = root;
-    for step in tables {
-        let Some(next) = table.get_mut(step).and_then(Item::as_table_like_mut) else {
-            return;
-        };
-        table = next;
-    }
-    table.remove(name);
-}
-
-/// Sets a key in the file itself, checked by `check` before anything is written.
+/// Sets a key in the file itself, once `check` has accepted the whole new text.
 pub fn set_in_file<E>(
     file: &Path,
     path: &str,
@@ -101,3 +67,132 @@ pub enum SetError<E> {
     #[error("{0}")]
     Refused(E),
 }
+
+fn set_value(text: &str, tables: &[&str], name: &str, value: &Value) -> Result<String, EditError> {
+    let mut document: DocumentMut = text.parse()?;
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for step in tables {
+        let item = table.entry(step).or_insert_with(implicit_table);
+        table = item
+            .as_table_like_mut()
+            .ok_or_else(|| EditError::NotATable((*step).to_owned()))?;
+    }
+    let mut fresh = value.to_toml();
+    if let Some(present) = table.get_mut(name).and_then(Item::as_value_mut) {
+        // The comment behind the old value belongs to the line, not to the value.
+        *fresh.decor_mut() = present.decor().clone();
+        *present = fresh;
+        return Ok(document.to_string());
+    }
+    table.insert(name, Item::Value(fresh));
+    let appended = document.to_string();
+    // Better than at the end of its table: right below the comment that shows its default. The
+    // parsed results decide whether that place meant the same.
+    let below = below_comment(text, tables, name, value);
+    Ok(below
+        .filter(|below| values_of(below).is_some_and(|values| Some(values) == values_of(&appended)))
+        .unwrap_or(appended))
+}
+
+/// A table that prints no header of its own until it holds a value.
+fn implicit_table() -> Item {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
+}
+
+/// The text with the key on a line of its own below `# name = …` in its section.
+fn below_comment(text: &str, tables: &[&str], name: &str, value: &Value) -> Option<String> {
+    let header = format!("[{}]", join(tables));
+    let mut in_section = tables.is_empty();
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        let line = line.trim();
+        if line.starts_with('[') {
+            in_section = line
+                .split('#')
+                .next()
+                .is_some_and(|line| line.trim() == header);
+        }
+        let shows_default = || {
+            let rest = line.strip_prefix('#')?.trim_start().strip_prefix(name)?;
+            rest.trim_start().strip_prefix('=')
+        };
+        if in_section && shows_default().is_some() {
+            let (before, after) = text.split_at(end);
+            let gap = if before.ends_with('\n') { "" } else { "\n" };
+            return Some(format!("{before}{gap}{} = {value}\n{after}", join(&[name])));
+        }
+    }
+    None
+}
+
+/// Removes the lines of the key and nothing else. (Removing it from the parsed document would
+/// take the comments above it along.)
+fn unset(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {
+    let document = Document::parse(text)?;
+    let mut table: &dyn TableLike = document.as_table();
+    let mut inline = false;
+    for step in tables {
+        let Some(item) = table.get(step) else {
+            return Ok(text.to_owned());
+        };
+        inline |= item.is_inline_table();
+        let Some(next) = item.as_table_like() else {
+            return Ok(text.to_owned());
+        };
+        table = next;
+    }
+    let spans = table
+        .get_key_value(name)
+        .and_then(|(key, item)| Some((key.span()?, item.span()?)));
+    let Some((key, value)) = spans else {
+        return Ok(text.to_owned());
+    };
+    if inline {
+        return unset_inline(text, tables, name);
+    }
+    let start = text[..key.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[value.end..]
+        .find('\n')
+        .map_or(text.len(), |at| value.end + at + 1);
+    Ok(format!("{}{}", &text[..start], &text[end..]))
+}
+
+fn unset_inline(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {
+    let mut document: DocumentMut = text.parse()?;
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for step in tables {
+        match table.get_mut(step).and_then(Item::as_table_like_mut) {
+            Some(next) => table = next,
+            None => return Ok(text.to_owned()),
+        }
+    }
+    table.remove(name);
+    Ok(document.to_string())
+}
+
+/// Every value of a text by path, without its comments; none when it is not TOML.
+fn values_of(text: &str) -> Option<BTreeMap<String, String>> {
+    fn gather(table: &dyn TableLike, above: &[&str], into: &mut BTreeMap<String, String>) {
+        for (name, item) in table.iter() {
+            let mut path = above.to_vec();
+            path.push(name);
+            match item.as_table_like() {
+                Some(table) => gather(table, &path, into),
+                None => {
+                    into.insert(join(&path), item.to_string().trim().to_owned());
+                }
+            }
+        }
+    }
+    let document = Document::parse(text).ok()?;
+    let mut values = BTreeMap::new();
+    gather(document.as_table(), &[], &mut values);
+    Some(values)
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,168 @@
+//! Editing keeps what the person wrote.
+
+use super::super::{Catalog, Key, Kind, Settings, Value};
+use super::set;
+use crate::world::Env;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const KEYS: &[Key] = &[
+    Key::new(
+        "log.level",
+        Kind::Choice(&["info", "debug"]),
+        "info",
+        "How much is logged.",
+    ),
+    Key::new(
+        "gateway.ping_interval",
+        Kind::Duration {
+            min_ms: 1_000,
+            max_ms: 3_600_000,
+        },
+        "30s",
+        "Between two pings.",
+    ),
+    Key::new(
+        "gateway.max_connections",
+        Kind::Integer {
+            min: 1,
+            max: 20_000,
+        },
+        "20000",
+        "Bound.",
+    ),
+    Key::new("listen.names", Kind::List, "", "Names."),
+    Key::new("listen.open", Kind::Bool, "false", "Open."),
+    Key::new("models.*.url", Kind::Text, "", "Where it is."),
+];
+
+fn debug() -> Value {
+    Value::Text("debug".into())
+}
+
+#[test]
+fn a_present_value_is_replaced_and_its_comment_stays() {
+    let text = "# top\n[log]\nlevel = \"info\"  # how much\n\n# tail\n";
+    let edited = set(text, "log.level", Some(&debug())).expect("edits");
+    assert_eq!(
+        edited,
+        "# top\n[log]\nlevel = \"debug\"  # how much\n\n# tail\n"
+    );
+}
+
+#[test]
+fn an_absent_value_goes_below_the_comment_that_shows_its_default() {
+    let text = Catalog::new(&[KEYS]).default_text();
+    let edited = set(&text, "log.level", Some(&debug())).expect("edits");
+    let expected = text.replace(
+        "# level = \"info\"\n",
+        "# level = \"info\"\nlevel = \"debug\"\n",
+    );
+    assert_ne!(text, expected);
+    assert_eq!(edited, expected);
+}
+
+#[test]
+fn a_comment_of_another_section_is_not_its_place() {
+    let text = "[log]\n[gateway]\n# level = 1\n";
+    let edited = set(text, "log.level", Some(&debug())).expect("edits");
+    assert_eq!(edited, "[log]\nlevel = \"debug\"\n[gateway]\n# level = 1\n");
+}
+
+#[test]
+fn a_header_inside_a_text_is_not_a_section() {
+    let text = "[models.a]\nurl = \"\"\"\n[log]\n# level = 1\n\"\"\"\n";
+    let edited = set(text, "log.level", Some(&debug())).expect("edits");
+    let document: toml_edit::DocumentMut = edited.parse().expect("is TOML");
+    assert_eq!(document["log"]["level"].as_str(), Some("debug"));
+    assert_eq!(
+        document["models"]["a"]["url"].as_str(),
+        Some("[log]\n# level = 1\n")
+    );
+}
+
+#[test]
+fn an_empty_file_gets_its_section() {
+    let edited = set("", "log.level", Some(&debug())).expect("edits");
+    assert_eq!(edited, "[log]\nlevel = \"debug\"\n");
+    let named = Value::Text("http://x".into());
+    let edited = set("", "models.home.url", Some(&named)).expect("edits");
+    assert_eq!(edited, "[models.home]\nurl = \"http://x\"\n");
+}
+
+#[test]
+fn unsetting_takes_only_its_own_lines() {
+    let text = "[log]\n# why I chose this\nlevel = \"debug\" # mine\n# after\n";
+    let edited = set(text, "log.level", None).expect("edits");
+    assert_eq!(edited, "[log]\n# why I chose this\n# after\n");
+    assert_eq!(set(&edited, "log.level", None).expect("edits"), edited);
+}
+
+#[test]
+fn unsetting_reaches_dotted_and_inline_tables_and_long_arrays() {
+    assert_eq!(
+        set("log.level = \"debug\"\n", "log.level", None).expect("edits"),
+        ""
+    );
+    let inline = set("log = { level = \"debug\", x = 1 }\n", "log.level", None).expect("edits");
+    assert!(
+        !inline.contains("level") && inline.contains("x = 1"),
+        "{inline}"
+    );
+    let array = set(
+        "[listen]\nnames = [\n  \"a\",\n]\nopen = true\n",
+        "listen.names",
+        None,
+    );
+    assert_eq!(array.expect("edits"), "[listen]\nopen = true\n");
+}
+
+#[test]
+fn a_text_that_is_not_toml_is_left_alone() {
+    assert!(set("[log\n", "log.level", Some(&debug())).is_err());
+    assert!(set("log = 1\n", "log.level", Some(&debug())).is_err());
+}
+
+fn any_setting() -> impl Strategy<Value = (&'static str, Value)> {
+    let word = "[a-z][a-z0-9 \"\\\\#=\\[]{0,12}";
+    prop_oneof![
+        any::<bool>().prop_map(|open| ("listen.open", Value::Bool(open))),
+        (1..=20_000_u64).prop_map(|n| ("gateway.max_connections", Value::Integer(n))),
+        (1_000..=3_600_000_u64).prop_map(|ms| ("gateway.ping_interval", Value::DurationMs(ms))),
+        Just(("log.level", debug())),
+        word.prop_map(|url| ("models.\"a b\".url", Value::Text(url))),
+        proptest::collection::vec("[a-z\"#]{1,6}", 0..4)
+            .prop_map(|names| ("listen.names", Value::List(names))),
+    ]
+}
+
+proptest! {
+    /// Whatever is set is read back, everything set before stays, and undoing all of it gives
+    /// the defaults again.
+    #[test]
+    fn what_is_set_is_read_back(changes in proptest::collection::vec(any_setting(), 1..8)) {
+        let catalog = Arc::new(Catalog::new(&[KEYS]));
+        let env = Env::default();
+        let mut text = catalog.default_text();
+        let comments = |text: &str| {
+            text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let before = comments(&text);
+        let mut expected = std::collections::BTreeMap::new();
+        for (path, value) in &changes {
+            text = set(&text, path, Some(value)).expect("edits");
+            expected.insert(*path, value.clone());
+            let settings = Settings::load(&catalog, "config.toml", &text, &env).expect("loads");
+            for (path, value) in &expected {
+                prop_assert_eq!(&settings.entry(path).expect("is set").value, value);
+            }
+        }
+        prop_assert_eq!(comments(&text), before);
+        for path in expected.keys() {
+            text = set(&text, path, None).expect("edits");
+        }
+        let settings = Settings::load(&catalog, "config.toml", &text, &env).expect("loads");
+        let defaults = Settings::defaults(Arc::clone(&catalog));
+        prop_assert!(settings.entries().eq(defaults.entries()));
+    }
+}
