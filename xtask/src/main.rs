@@ -1,1 +1,31 @@
-fn main() {}
+//! The workshop: the commands that keep hob in order. Nothing here is shipped.
+//!
+//! - [`tidy`]: the rules of the house, each a file
+//! - [`suite`]: `cargo xtask test`, every test of the project
+//! - [`faults`]: the fault tests and the table of their figures
+//! - [`tools`]: programs beyond cargo that tests need
+//! - [`workspace`], [`source`]: the project as data, for the rules
+//! - [`shell`]: the one place that starts processes and prints
+
+mod commands;
+mod faults;
+mod shell;
+mod source;
+mod suite;
+mod tidy;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match commands::run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            shell::warn(&format!("xtask: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

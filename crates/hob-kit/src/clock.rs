@@ -54,6 +54,16 @@ impl Clock {
         }
     }
 
+    /// As [`Clock::monotonic_ms`], finer: for showing how long something took.
+    pub fn monotonic_us(&self) -> u64 {
+        match &*self.0 {
+            Source::System { started } => {
+                u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
+            }
+            Source::Manual { monotonic_ms, .. } => monotonic_ms.load(Ordering::Relaxed) * 1_000,
+        }
+    }
+
     /// Lets time pass on a manual clock; a system clock takes no orders.
     pub fn advance(&self, by_ms: u64) {
         if let Source::Manual {

@@ -1,1 +1,7 @@
-//! hob-store
+//! All SQL of hob.
+
+mod error;
+mod store;
+
+pub use error::StoreError;
+pub use store::{Store, StoreOptions, TokenRow, Verdict};

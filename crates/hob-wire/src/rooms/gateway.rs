@@ -203,6 +203,12 @@ pub struct Counters {
     pub coalesced_total: u64,
     /// Connections closed because they could not keep up.
     pub slow_closed_total: u64,
+    /// Answers to no request of their connection: forged, or later than the timeout.
+    #[serde(default)]
+    pub stray_answers_total: u64,
+    /// Handlers of built-in services that panicked; each failed only its request.
+    #[serde(default)]
+    pub handler_panics_total: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,119 @@
+//! Why the store could not do something: a kind a program can match and a sentence a person can
+//! act on. Invariant: SQLite's own words never stand alone; the file and the next step do.
+
+use hob_wire::{ErrorCode, WireError};
+use rusqlite::ffi;
+use std::path::{Path, PathBuf};
+
+/// How long a caller should wait before it tries again what may work soon.
+const RETRY_AFTER_MS: u64 = 1_000;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error(
+        "The disk is full; hob stopped accepting work. Free some space and it goes on by itself."
+    )]
+    Full,
+    /// What the request names does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// The request contradicts what is stored.
+    #[error("{0}")]
+    Conflict(String),
+    /// The request is out of its bounds.
+    #[error("{0}")]
+    Invalid(String),
+    /// A file of the store is not what it should be; nothing is written to it any more.
+    #[error("{}: {what}", file.display())]
+    Damaged { file: PathBuf, what: String },
+    /// The database was written by a newer hob.
+    #[error(
+        "'{}' has schema {found}, and this hob knows only up to {known}. Update hob; an older one cannot open it.",
+        file.display()
+    )]
+    NewerSchema {
+        file: PathBuf,
+        found: u32,
+        known: u32,
+    },
+    /// Another daemon opened this home after us.
+    #[error(
+        "Another hob daemon took this home over (start {theirs}; this one is start {ours}), so this one no longer writes. Stop it."
+    )]
+    Fenced { ours: u64, theirs: u64 },
+    /// The disk or the system failed an operation; nothing of it was acknowledged.
+    #[error("The disk failed to write ({0}); nothing of it was acknowledged. Try again.")]
+    Io(String),
+    /// A bound of the store's own queues or times is reached.
+    #[error("{0}")]
+    Overloaded(String),
+    #[error("The store is closed: hob is shutting down.")]
+    Closed,
+    /// A fault of hob's own.
+    #[error("The store failed: {0}")]
+    Internal(String),
+}
+
+impl StoreError {
+    /// Whether the failure concerns the file or the connection and not one command: the whole
+    /// batch fails with it.
+    pub(crate) fn is_fatal_to_batch(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Full
+                | StoreError::Damaged { .. }
+                | StoreError::Fenced { .. }
+                | StoreError::Io(_)
+        )
+    }
+
+    /// Reads an error of SQLite about `file`.
+    pub(crate) fn of_sqlite(error: &rusqlite::Error, file: &Path) -> Self {
+        let Some(code) = error.sqlite_error() else {
+            return StoreError::Internal(error.to_string());
+        };
+        match code.extended_code & 0xFF {
+            ffi::SQLITE_FULL => StoreError::Full,
+            ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => StoreError::Damaged {
+                file: file.to_owned(),
+                what: format!("the database is damaged ({error}). {MEND}"),
+            },
+            ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY => {
+                StoreError::Io(error.to_string())
+            }
+            ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
+                StoreError::Overloaded(format!("The database is busy ({error}). Try again."))
+            }
+            ffi::SQLITE_INTERRUPT => StoreError::Overloaded(
+                "Reading took longer than a second and was stopped. Ask for less at once."
+                    .to_owned(),
+            ),
+            _ => StoreError::Internal(error.to_string()),
+        }
+    }
+}
+
+/// What to do about a file that cannot be read.
+pub(crate) const MEND: &str = "Restore a backup of it; or, to begin anew without what it held, move it and its '-wal' file away.";
+
+impl From<StoreError> for WireError {
+    fn from(error: StoreError) -> Self {
+        let (code, retryable) = match &error {
+            StoreError::Full | StoreError::Overloaded(_) => (ErrorCode::Overloaded, true),
+            StoreError::NotFound(_) => (ErrorCode::NotFound, false),
+            StoreError::Conflict(_) => (ErrorCode::Conflict, false),
+            StoreError::Invalid(_) => (ErrorCode::InvalidParams, false),
+            StoreError::Io(_) | StoreError::Closed => (ErrorCode::ServiceUnavailable, true),
+            StoreError::Damaged { .. }
+            | StoreError::NewerSchema { .. }
+            | StoreError::Fenced { .. } => (ErrorCode::ServiceUnavailable, false),
+            StoreError::Internal(_) => (ErrorCode::Internal, false),
+        };
+        let wire = WireError::new(code, error.to_string());
+        if retryable {
+            wire.retry_after(RETRY_AFTER_MS)
+        } else {
+            wire
+        }
+    }
+}

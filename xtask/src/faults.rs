@@ -1,0 +1,336 @@
+//! `cargo xtask faults`: runs the fault tests against the built binary and prints one table.
+//! `--break N` breaks the product on purpose and succeeds only if the test of fault N goes red.
+//!
+//! The catalogue is read from the tests' own table, so the two cannot drift apart.
+
+use crate::shell;
+use crate::suite::{Reports, Runner, build_fault_binary};
+use crate::tools::Toolbox;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+
+/// Where the tests list the faults they guard.
+const TABLE: &str = "crates/hob/tests/it/faults/mod.rs";
+/// Where nextest leaves each test's outcome, as `.config/nextest.toml` says.
+const OUTCOMES: &str = "target/nextest/faults/junit.xml";
+
+/// One fault as the tests list it.
+#[derive(Debug, PartialEq, Eq)]
+struct Fault {
+    number: u32,
+    test: String,
+    expects: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Held,
+    Failed,
+    NotRun,
+}
+
+/// What the arguments ask for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    breaking: Vec<u32>,
+    kills: Option<u64>,
+    seed: Option<u64>,
+    only: Vec<u32>,
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<bool> {
+    let path = shell::root().join(TABLE);
+    let table = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let faults = read_table(&table)?;
+    let options = read_options(arguments, &faults)?;
+    if Runner::find()? != Runner::Nextest {
+        bail!("the table is made from nextest's report: `cargo install --locked cargo-nextest`");
+    }
+    let target = Workspace::load()?.target;
+    let bench = Bench {
+        toolbox: Toolbox::prepare(&target)?,
+        reports: Reports::fresh(&target.join("faults"), "figures")?,
+        options: &options,
+    };
+    build_fault_binary(&target)?;
+    if options.breaking.is_empty() {
+        return bench.try_all(&faults);
+    }
+    let mut all_red = true;
+    for fault in faults
+        .iter()
+        .filter(|fault| options.breaking.contains(&fault.number))
+    {
+        all_red &= bench.try_broken(fault)?;
+    }
+    Ok(all_red)
+}
+
+/// What one run of fault tests works with.
+struct Bench<'a> {
+    toolbox: Toolbox,
+    reports: Reports,
+    options: &'a Options,
+}
+
+impl Bench<'_> {
+    fn try_all(&self, faults: &[Fault]) -> Result<bool> {
+        let wanted: Vec<&Fault> = faults
+            .iter()
+            .filter(|fault| {
+                self.options.only.is_empty() || self.options.only.contains(&fault.number)
+            })
+            .collect();
+        let outcomes = self.outcomes(&wanted, None)?;
+        let reports = self.reports.lines();
+        let rows: Vec<Row> = wanted
+            .iter()
+            .map(|fault| Row::new(fault, &outcomes, &reports))
+            .collect();
+        shell::say(&render(&rows));
+        let failed = rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Failed)
+            .count();
+        let not_run = rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::NotRun)
+            .count();
+        shell::say(&format!(
+            "{} held, {failed} failed, {not_run} not run",
+            rows.len() - failed - not_run
+        ));
+        Ok(failed == 0 && (not_run == 0 || !shell::in_ci()))
+    }
+
+    /// Breaks the product for one fault; answers whether its test went red.
+    fn try_broken(&self, fault: &Fault) -> Result<bool> {
+        let outcomes = self.outcomes(&[fault], Some(fault.number))?;
+        let is_red = verdict(&fault.test, &outcomes) == Verdict::Failed;
+        shell::say(&format!(
+            "fault {}: broken on purpose, {} {}",
+            fault.number,
+            fault.test,
+            if is_red {
+                "went red, as it must"
+            } else {
+                "STAYED GREEN: it does not guard what it says"
+            }
+        ));
+        Ok(is_red)
+    }
+
+    /// Runs the tests of these faults and reads how each ended.
+    fn outcomes(&self, faults: &[&Fault], breaking: Option<u32>) -> Result<Vec<(String, Verdict)>> {
+        shell::step(match breaking {
+            Some(_) => "fault test of a broken build",
+            None => "fault tests",
+        });
+        let outcomes = shell::root().join(OUTCOMES);
+        remove(&outcomes)?;
+        let tests: Vec<String> = faults
+            .iter()
+            .map(|fault| format!("test(/::{}$/)", fault.test))
+            .collect();
+        let mut command = Runner::Nextest.command("faults");
+        command.args(["--package", "hob", "--locked", "-E", &tests.join(" | ")]);
+        command.env("HOB_FIGURES", &self.reports.path);
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        for (name, value) in [
+            ("HOB_BREAK", breaking.map(|number| number.to_string())),
+            ("HOB_FAULT_KILLS", number(self.options.kills)),
+            ("HOB_FAULT_SEED", number(self.options.seed)),
+        ] {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        // Whether they pass is read from the report, which a failed build does not write.
+        shell::succeeds(self.toolbox.equip(&mut command))?;
+        let report = std::fs::read_to_string(&outcomes).context("the fault tests did not run")?;
+        Ok(read_outcomes(&report))
+    }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read_options(arguments: &[String], faults: &[Fault]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut rest = arguments.iter();
+    let known = |text: &str| -> Result<u32> {
+        let number = text
+            .parse()
+            .with_context(|| format!("'{text}' is no fault's number"))?;
+        if !faults.iter().any(|fault| fault.number == number) {
+            bail!("fault {number} has no test");
+        }
+        Ok(number)
+    };
+    while let Some(argument) = rest.next() {
+        let mut value = || {
+            let value = rest.next();
+            value.with_context(|| format!("{argument} needs a value"))
+        };
+        match argument.as_str() {
+            "--break" => match value()?.as_str() {
+                "all" => options.breaking = faults.iter().map(|fault| fault.number).collect(),
+                number => options.breaking.push(known(number)?),
+            },
+            "--kills" => options.kills = Some(value()?.parse().context("--kills takes a number")?),
+            "--seed" => options.seed = Some(value()?.parse().context("--seed takes a number")?),
+            number => options.only.push(known(number)?),
+        }
+    }
+    Ok(options)
+}
+
+/// Reads `const FAULTS: &[Fault] = &[Fault { number, test, expects }, …]`.
+fn read_table(text: &str) -> Result<Vec<Fault>> {
+    let file = syn::parse_file(text).context("the table of faults is not Rust")?;
+    let rows = file.items.into_iter().find_map(|item| match item {
+        syn::Item::Const(item) if item.ident == "FAULTS" => match *item.expr {
+            syn::Expr::Reference(reference) => match *reference.expr {
+                syn::Expr::Array(array) => Some(array.elems),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    });
+    let rows = rows.with_context(|| format!("{TABLE} has no `const FAULTS: &[Fault]`"))?;
+    rows.iter().map(read_row).collect()
+}
+
+fn read_row(row: &syn::Expr) -> Result<Fault> {
+    let syn::Expr::Struct(row) = row else {
+        bail!("a row of the table of faults is not `Fault {{ … }}`");
+    };
+    let field = |name: &str| {
+        let field = row.fields.iter().find(|field| match &field.member {
+            syn::Member::Named(ident) => ident == name,
+            syn::Member::Unnamed(_) => false,
+        });
+        match field.map(|field| &field.expr) {
+            Some(syn::Expr::Lit(literal)) => Ok(&literal.lit),
+            _ => bail!("a row of the table of faults has no plain `{name}`"),
+        }
+    };
+    let text = |name: &str| match field(name)? {
+        syn::Lit::Str(text) => Ok(text.value()),
+        _ => bail!("`{name}` of a fault is not a text"),
+    };
+    let number = match field("number")? {
+        syn::Lit::Int(number) => number.base10_parse()?,
+        _ => bail!("`number` of a fault is not a number"),
+    };
+    Ok(Fault {
+        number,
+        test: text("test")?,
+        expects: text("expects")?,
+    })
+}
+
+/// Reads each test's name and end from a `JUnit` report.
+fn read_outcomes(report: &str) -> Vec<(String, Verdict)> {
+    let cases = report.split("<testcase ").skip(1);
+    cases
+        .filter_map(|case| {
+            let name = case.split_once("name=\"")?.1.split_once('"')?.0;
+            let case = case.split("</testcase>").next()?;
+            let has_failed = case.contains("<failure") || case.contains("<error");
+            let verdict = if has_failed {
+                Verdict::Failed
+            } else {
+                Verdict::Held
+            };
+            Some((name.to_owned(), verdict))
+        })
+        .collect()
+}
+
+fn verdict(test: &str, outcomes: &[(String, Verdict)]) -> Verdict {
+    let named = outcomes
+        .iter()
+        .find(|(name, _)| name.rsplit("::").next() == Some(test));
+    named.map_or(Verdict::NotRun, |(_, verdict)| *verdict)
+}
+
+/// One line of the printed table.
+#[derive(Debug)]
+struct Row {
+    number: u32,
+    fault: String,
+    expects: String,
+    verdict: Verdict,
+    figures: String,
+}
+
+impl Row {
+    fn new(fault: &Fault, outcomes: &[(String, Verdict)], reports: &[String]) -> Row {
+        let after = |prefix: &str| -> Vec<&str> {
+            let prefix = format!("{prefix} {} ", fault.number);
+            let of_this = reports.iter().filter_map(|line| line.strip_prefix(&prefix));
+            of_this.collect()
+        };
+        let not_run = after("NOT RUN");
+        let figures = if not_run.is_empty() {
+            after("FIGURE")
+        } else {
+            not_run.clone()
+        };
+        let verdict = match verdict(&fault.test, outcomes) {
+            Verdict::Held if !not_run.is_empty() => Verdict::NotRun,
+            other => other,
+        };
+        let words = fault.test.split('_').skip(1).collect::<Vec<_>>();
+        Row {
+            number: fault.number,
+            fault: words.join(" "),
+            expects: fault.expects.clone(),
+            verdict,
+            figures: figures.join("; "),
+        }
+    }
+}
+
+fn render(rows: &[Row]) -> String {
+    let width = |text: fn(&Row) -> &str, least: usize| {
+        let widest = rows.iter().map(|row| text(row).chars().count()).max();
+        widest.unwrap_or_default().max(least)
+    };
+    let fault = width(|row| &row.fault, "fault".len());
+    let expects = width(|row| &row.expects, "expects".len());
+    let line = |number: &str, name: &str, expectation: &str, verdict: &str, figures: &str| {
+        format!("{number:>3}  {name:<fault$}  {expectation:<expects$}  {verdict:<7}  {figures}\n")
+    };
+    let mut text = line("#", "fault", "expects", "verdict", "figures");
+    for row in rows {
+        let verdict = match row.verdict {
+            Verdict::Held => "held",
+            Verdict::Failed => "FAILED",
+            Verdict::NotRun => "not run",
+        };
+        let number = row.number.to_string();
+        text.push_str(&line(
+            &number,
+            &row.fault,
+            &row.expects,
+            verdict,
+            &row.figures,
+        ));
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+#[path = "faults_tests.rs"]
+mod tests;

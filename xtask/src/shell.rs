@@ -1,0 +1,89 @@
+//! The one place in the workshop that starts processes, reads the environment and prints.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The project's root: where the workspace's `Cargo.toml` lies.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// A line for the person who asked.
+#[expect(clippy::print_stdout, reason = "the workshop talks to a terminal")]
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
+
+/// A line about something that is wrong.
+#[expect(clippy::print_stderr, reason = "the workshop talks to a terminal")]
+pub(crate) fn warn(line: &str) {
+    eprintln!("{line}");
+}
+
+/// A headline before a long step.
+pub(crate) fn step(name: &str) {
+    say(&format!("── {name}"));
+}
+
+/// The value of an environment variable, if it is set and not empty.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the workshop is a main of its own"
+)]
+pub(crate) fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Whether this runs unattended, where a missing tool is a failure.
+pub(crate) fn in_ci() -> bool {
+    env("CI").is_some_and(|value| value == "true" || value == "1")
+}
+
+/// Cargo, run in the project's root.
+pub(crate) fn cargo() -> Command {
+    program(env("CARGO").unwrap_or_else(|| "cargo".to_owned()))
+}
+
+/// Any program, run in the project's root.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the workshop is not part of hob: it drives cargo and package tools"
+)]
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command with our own output; answers whether it succeeded.
+pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    Ok(status.success())
+}
+
+/// Runs a command in silence; false when it fails or does not exist.
+pub(crate) fn quietly(command: &mut Command) -> bool {
+    let silent = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a command and returns what it printed.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let name = command.get_program().display().to_string();
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        bail!("{name} failed: {}", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{name} printed no UTF-8"))
+}

@@ -1,0 +1,121 @@
+//! `cargo xtask test`: every test of the project, in the order in which a mistake shows soonest.
+//! The runner's own summary comes last.
+
+use crate::tools::Toolbox;
+use crate::workspace::Workspace;
+use crate::{shell, tidy};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) fn run(arguments: &[String]) -> Result<bool> {
+    let target = Workspace::load()?.target;
+    let toolbox = Toolbox::prepare(&target)?;
+    let runner = Runner::find()?;
+    let reports = Reports::fresh(&target.join("faults"), "test")?;
+    let tidy = tidy::run(false)?;
+    build_fault_binary(&target)?;
+    shell::step("doc tests");
+    let doc_tests = shell::succeeds(shell::cargo().args([
+        "test",
+        "--quiet",
+        "--workspace",
+        "--doc",
+        "--locked",
+    ]))?;
+    shell::step("tests");
+    let mut tests = runner.command("default");
+    tests.args(["--workspace", "--locked"]).args(arguments);
+    let passed = shell::succeeds(toolbox.equip(&mut tests).env("HOB_FIGURES", &reports.path))?;
+    for line in reports.not_run() {
+        shell::warn(&line);
+    }
+    for (step, is_well) in [("tidy", tidy), ("doc tests", doc_tests), ("tests", passed)] {
+        if !is_well {
+            shell::warn(&format!("xtask: {step} failed"));
+        }
+    }
+    Ok(tidy && doc_tests && passed)
+}
+
+/// Builds hob with its failpoints as `hob-faults` beside the ordinary binary. The shipped build
+/// never has them, so the two are different files.
+pub(crate) fn build_fault_binary(target: &Path) -> Result<()> {
+    shell::step("fault binary");
+    // Chosen by `--workspace`, its dependencies have the features that the tests build them with,
+    // and are built once.
+    let built = shell::succeeds(shell::cargo().args([
+        "build",
+        "--workspace",
+        "--bin",
+        "hob",
+        "--features",
+        "hob/failpoints",
+        "--locked",
+    ]))?;
+    if !built {
+        bail!("hob does not build with its failpoints");
+    }
+    let debug = target.join("debug");
+    std::fs::copy(debug.join("hob"), debug.join("hob-faults")).context("cannot copy hob")?;
+    Ok(())
+}
+
+/// What runs the tests: nextest, or plain cargo where that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runner {
+    Nextest,
+    Cargo,
+}
+
+impl Runner {
+    pub(crate) fn find() -> Result<Runner> {
+        if shell::quietly(shell::cargo().args(["nextest", "--version"])) {
+            return Ok(Runner::Nextest);
+        }
+        let advice = "Get it with `cargo install --locked cargo-nextest`.";
+        if shell::in_ci() {
+            bail!("cargo-nextest is missing. {advice}");
+        }
+        shell::warn(&format!(
+            "cargo-nextest is missing, so plain `cargo test` runs the tests. {advice}"
+        ));
+        Ok(Runner::Cargo)
+    }
+
+    /// The command that runs tests; the profile is one of `.config/nextest.toml`.
+    pub(crate) fn command(self, profile: &str) -> Command {
+        let mut command = shell::cargo();
+        match self {
+            Runner::Nextest => command.args(["nextest", "run", "--profile", profile]),
+            Runner::Cargo => command.args(["test", "--no-fail-fast"]),
+        };
+        command
+    }
+}
+
+/// The file in which tests leave figures (`FIGURE N …`) and what they could not try (`NOT RUN …`).
+pub(crate) struct Reports {
+    pub(crate) path: PathBuf,
+}
+
+impl Reports {
+    /// An empty file of this name.
+    pub(crate) fn fresh(folder: &Path, name: &str) -> Result<Reports> {
+        std::fs::create_dir_all(folder)?;
+        let path = folder.join(format!("{name}.txt"));
+        std::fs::write(&path, "").with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Reports { path })
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn not_run(&self) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.retain(|line| line.starts_with("NOT RUN"));
+        lines
+    }
+}

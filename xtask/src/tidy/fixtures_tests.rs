@@ -1,0 +1,61 @@
+//! Small worlds for the tests of the rules.
+
+use crate::source::{Page, Source};
+use crate::workspace::{Dependency, Member, Package, Workspace};
+
+pub(super) fn source(path: &str, text: &str) -> Source {
+    Source::parse(path, text).unwrap()
+}
+
+pub(super) fn page(path: &str, text: &str) -> Page {
+    Page {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+/// A crate of ours with dependencies as `name`, `dev:name`, `ext:name` or `dev:ext:name`.
+pub(super) fn member(name: &str, floor: &str, dependencies: &[&str]) -> Member {
+    let lines: Vec<String> = dependencies
+        .iter()
+        .map(|text| format!("{}.workspace = true", text.rsplit(':').next().unwrap()))
+        .collect();
+    Member {
+        name: name.to_owned(),
+        manifest: format!("crates/{name}/Cargo.toml"),
+        manifest_text: format!("[dependencies]\n{}\n", lines.join("\n")),
+        floor: (!floor.is_empty()).then(|| floor.to_owned()),
+        dependencies: dependencies.iter().map(|text| dependency(text)).collect(),
+    }
+}
+
+pub(super) fn workspace(members: Vec<Member>) -> Workspace {
+    Workspace {
+        members,
+        ..Workspace::default()
+    }
+}
+
+pub(super) fn package(name: &str, version: &str, license: &str) -> Package {
+    Package {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        license: (!license.is_empty()).then(|| license.to_owned()),
+    }
+}
+
+fn dependency(text: &str) -> Dependency {
+    let (dev, rest) = match text.strip_prefix("dev:") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (external, name) = match rest.strip_prefix("ext:") {
+        Some(name) => (true, name),
+        None => (false, rest),
+    };
+    Dependency {
+        name: name.to_owned(),
+        dev,
+        external,
+    }
+}

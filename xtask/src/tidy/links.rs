@@ -1,0 +1,75 @@
+//! The project names no package registry and no one's machine: where packages come from is the
+//! business of whoever builds it.
+
+use super::Finding;
+use crate::source::Page;
+use crate::workspace::Workspace;
+
+/// Parts of a link's host that make it a registry.
+const REGISTRIES: &[&str] = &[
+    "crates.io",
+    "docs.rs",
+    "lib.rs",
+    "npmjs",
+    "pypi",
+    "registry",
+    "mirror",
+    "proxy",
+];
+
+/// Beginnings of a path that exists on one machine only.
+const MACHINES: &[&str] = &["/root/", "/home/", "/Users/"];
+
+/// The only source a lockfile may name: cargo's own default.
+const LOCK_SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+pub(super) fn check(_: &Workspace, pages: &[Page]) -> Vec<Finding> {
+    // The rule itself and its tests have to name what they refuse.
+    let others = pages
+        .iter()
+        .filter(|page| !page.path.starts_with("xtask/src/tidy/links"));
+    others.flat_map(check_page).collect()
+}
+
+fn check_page(page: &Page) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, text) in page.text.lines().enumerate() {
+        let refused = if page.path == "Cargo.lock" {
+            foreign_source(text)
+        } else {
+            registry(text).or_else(|| machine(text))
+        };
+        if let Some(what) = refused {
+            findings.push(Finding::new(
+                &page.path,
+                index + 1,
+                what,
+                "Name the package, not where it lies.",
+            ));
+        }
+    }
+    findings
+}
+
+fn foreign_source(line: &str) -> Option<String> {
+    let source = line.strip_prefix("source = \"")?.strip_suffix('"')?;
+    (source != LOCK_SOURCE).then(|| format!("the lockfile takes a crate from {source}"))
+}
+
+fn registry(line: &str) -> Option<String> {
+    let mut hosts = line.split("://").skip(1).map(|rest| {
+        let end = rest.find(['/', ' ', ')', '"', '`', '>']);
+        &rest[..end.unwrap_or(rest.len())]
+    });
+    let host = hosts.find(|host| REGISTRIES.iter().any(|name| host.contains(name)))?;
+    Some(format!("this links to the registry {host}"))
+}
+
+fn machine(line: &str) -> Option<String> {
+    let path = MACHINES.iter().find(|path| line.contains(*path))?;
+    Some(format!("a path below {path} exists on one machine only"))
+}
+
+#[cfg(test)]
+#[path = "links_tests.rs"]
+mod tests;
