@@ -59,6 +59,8 @@ pub enum StoreState {
     Full,
     /// A file is damaged: reads only, as far as they go.
     Damaged,
+    /// Another daemon took this home over: reads only, for good.
+    Fenced,
 }
 
 /// `run/daemon.json`: how a client finds the daemon of a home.
