@@ -121,11 +121,7 @@ impl Store {
         Err(thin())
     }
     /// Ends the token with this id, or the live one with this name.
-    pub async fn revoke_token(
-        &self,
-        _id_or_name: &str,
-        _at: u64,
-    ) -> Result<TokenInfo, StoreError> {
+    pub async fn revoke_token(&self, _id_or_name: &str, _at: u64) -> Result<TokenInfo, StoreError> {
         Err(thin())
     }
     pub fn event_log(&self) -> Arc<dyn EventLog> {
