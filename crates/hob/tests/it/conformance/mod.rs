@@ -7,6 +7,19 @@
     reason = "a JSON literal is written where it is used and read best by value"
 )]
 
+mod errors;
+mod events;
+mod failure;
+mod garbage;
 mod http;
+mod limits;
+mod payload;
+mod peers;
+mod process;
+mod resume;
 mod routing;
+mod scopes;
+mod sessions;
+mod settings;
+mod surfaces;
 mod wire;

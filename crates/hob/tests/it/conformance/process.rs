@@ -1,0 +1,412 @@
+//! The daemon as a process: what it prints, what it leaves, how it starts and ends, and the
+//! listeners that are opted into.
+
+use super::http;
+use super::wire::{DEADLINE, Peer, SURFACES, Surface, number, serve, text, texts, ws_request_to};
+use crate::support::House;
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn the_first_line_says_where_it_listens_and_nothing_follows() {
+    let house = House::start();
+    let address = house.address().to_owned();
+    let port = address.strip_prefix("127.0.0.1:").expect("loopback");
+    assert!(port.parse::<u16>().is_ok_and(|port| port != 0), "{address}");
+    // What it promises exists by then.
+    let state = house.state();
+    assert_eq!(state["host"], "127.0.0.1");
+    assert_eq!(state["port"].to_string(), port);
+    assert_eq!(state["pid"], house.pid());
+    assert!(number(&state, "startedAt") > 1_600_000_000_000);
+    assert_eq!(state["protocol"], 1);
+    assert!(!text(&state, "version").is_empty());
+    assert_eq!(house.socket(), house.home().join("run/hob.sock"));
+    let token = house.token();
+    assert!(token.len() == 64 && token.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    for surface in SURFACES {
+        Peer::on(surface, &house, &token).await.settled().await;
+    }
+    assert_eq!(house.stdout_lines(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn pryx_is_told_in_its_own_words() {
+    let house = House::builder()
+        .env("PRYX_LISTEN_ADDR", "127.0.0.1:0")
+        .start();
+    let expected = format!("PRYX_CORE_LISTEN_ADDR={}", house.address());
+    let mut lines = Vec::new();
+    crate::support::wait_until("the second line", || {
+        lines.extend(house.stdout_lines());
+        !lines.is_empty()
+    });
+    assert_eq!(lines, [expected]);
+    Peer::owner(&house).await.settled().await;
+}
+
+#[tokio::test]
+async fn everything_under_the_home_is_private() {
+    let house = House::start();
+    let mut owner = Peer::owner(&house).await;
+    owner
+        .call("session.create", json!({ "sessionKey": "chat:private" }))
+        .await;
+    let mut folders = vec![house.home().to_path_buf()];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let entry = entry.expect("an entry");
+            // The test's own file is not the daemon's.
+            if entry.file_name() == "test-stderr.txt" {
+                continue;
+            }
+            let mode = entry.metadata().expect("metadata").permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{:?} is {mode:o}", entry.path());
+            looked_at += 1;
+            if entry.file_type().expect("a file type").is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    assert!(looked_at >= 5, "{looked_at}");
+}
+
+#[tokio::test]
+async fn a_second_daemon_is_refused_and_names_the_first() {
+    let house = House::start();
+    let pid = house.pid().to_string();
+    let second = house.hob(&["daemon", "--listen", "127.0.0.1:0"]);
+    assert!(second.code.is_some_and(|code| code != 0), "{second:?}");
+    assert!(second.stderr.contains(&pid), "{second:?}");
+    assert!(second.stdout.is_empty(), "{second:?}");
+    Peer::owner(&house).await.settled().await;
+    assert_eq!(
+        house.state()["pid"],
+        house.pid(),
+        "the first one's state stands"
+    );
+}
+
+#[tokio::test]
+async fn each_start_is_a_new_epoch() {
+    let mut house = House::start();
+    let mut owner = Peer::owner(&house).await;
+    let first = owner.call("daemon.status", json!({})).await;
+    assert_eq!(first["pid"], house.pid());
+    assert_eq!(first["store"]["state"], "ready");
+    let token = house.token();
+    house.kill();
+    house.start_daemon();
+    let mut owner = Peer::owner(&house).await;
+    let second = owner.call("daemon.status", json!({})).await;
+    assert!(number(&second, "epoch") > number(&first, "epoch"));
+    assert_eq!(house.token(), token, "the owner's token stays");
+}
+
+#[tokio::test]
+async fn a_taken_port_is_an_error_only_if_asked_for() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let house = House::builder().build();
+    let refused = house.hob(&["daemon", "--listen", &address]);
+    assert!(refused.code.is_some_and(|code| code != 0), "{refused:?}");
+    assert!(refused.stderr.contains(&address), "{refused:?}");
+}
+
+#[tokio::test]
+async fn only_loopback_is_bound() {
+    let house = House::builder().build();
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let refused = house.hob(&["daemon", "--listen", address]);
+        assert!(
+            refused.code.is_some_and(|code| code != 0),
+            "{address}: {refused:?}"
+        );
+        assert!(
+            refused.stderr.contains("ssh -L"),
+            "it says what to do instead: {refused:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn sigterm_ends_it_in_time_with_peers_connected_and_work_under_way() {
+    let mut house = House::start();
+    let mut peers = Vec::new();
+    for n in 0..20 {
+        let mut peer = Peer::on(SURFACES[n % 2], &house, &house.token()).await;
+        peer.subscribe(&["*"]).await;
+        peers.push(peer);
+    }
+    let mut service = Peer::owner(&house).await;
+    service.register("mute", &["mute.ask"]).await;
+    let mut writer = Peer::owner(&house).await;
+    writer
+        .call("session.create", json!({ "sessionKey": "chat:last" }))
+        .await;
+    writer.post("mute.ask", json!({})).await;
+    let mut sent = Vec::new();
+    for n in 0..200 {
+        let params = json!({ "sessionKey": "chat:last", "content": n.to_string() });
+        sent.push(writer.post("session.send", params).await);
+    }
+    house.signal_terminate();
+    let started = Instant::now();
+    let (frames, _) = writer.until_closed().await;
+    let status = house.wait_exit(Duration::from_secs(10).saturating_sub(started.elapsed()));
+    assert!(status.success(), "{status}");
+    for peer in &mut peers {
+        peer.until_closed().await;
+    }
+    // Whatever was acknowledged before the end is there after it.
+    let acknowledged = frames
+        .iter()
+        .filter(|frame| frame["type"] == "res" && frame["payload"]["messageId"].is_string())
+        .count() as u64;
+    house.start_daemon();
+    let mut owner = Peer::owner(&house).await;
+    let session = owner
+        .call("session.get", json!({ "sessionKey": "chat:last" }))
+        .await;
+    assert!(
+        number(&session, "messages") >= acknowledged,
+        "{session} after {acknowledged}"
+    );
+}
+
+#[tokio::test]
+async fn a_stale_socket_and_state_do_not_stop_the_next_start() {
+    let mut house = House::start();
+    house.kill();
+    assert!(house.home().join("run/daemon.json").exists());
+    house.start_daemon();
+    assert_eq!(house.state()["pid"], house.pid());
+    for surface in SURFACES {
+        Peer::on(surface, &house, &house.token())
+            .await
+            .settled()
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_home_with_a_long_path_gets_a_short_socket() {
+    let house = House::builder().build();
+    let long = house.home().join("d".repeat(120));
+    std::fs::create_dir(&long).expect("a folder");
+    let mut child = house
+        .command(&["daemon", "--listen", "127.0.0.1:0"])
+        .env("HOB_HOME", &long)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let state_file = long.join("run/daemon.json");
+    crate::support::wait_until("the state file", || state_file.exists());
+    let state: Value = serde_json::from_str(&std::fs::read_to_string(&state_file).expect("state"))
+        .expect("the state file appears whole");
+    let socket = text(&state, "socket");
+    assert!(socket.len() <= 107, "{socket}");
+    assert!(
+        std::fs::metadata(&socket)
+            .expect("the socket exists")
+            .permissions()
+            .mode()
+            & 0o077
+            == 0
+    );
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    let _ = std::fs::remove_file(socket);
+}
+
+/// The address of the listener named `surface`.
+async fn listener(house: &House, surface: &str) -> String {
+    let mut owner = Peer::owner(house).await;
+    let status = owner.call("daemon.status", json!({})).await;
+    let listeners = texts(&status, "listeners");
+    let found = listeners
+        .iter()
+        .find_map(|line| line.strip_prefix(&format!("{surface} ")));
+    found
+        .unwrap_or_else(|| panic!("{surface} in {listeners:?}"))
+        .to_owned()
+}
+
+#[tokio::test]
+async fn the_vargos_listener_takes_old_clients_as_they_are() {
+    let house = House::builder()
+        .config("[listen]\nvargos = \"127.0.0.1:0\"\n")
+        .start();
+    let address = listener(&house, "vargos").await;
+    let url = format!("ws://{address}/");
+    // No token, no path: what an old service sends.
+    let mut agent = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    let params = json!({
+        "service": "agent", "version": "1.0.0", "methods": ["agent.run"],
+        "events": ["run.delta"], "subscriptions": ["message.received"],
+    });
+    let table = agent.call("gateway.register", params).await;
+    assert!(
+        texts(&table, "methods").contains(&"agent.run".to_owned()),
+        "{table}"
+    );
+    serve(agent, |request| json!({ "ran": request["params"]["task"] }));
+    let mut client = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    let ran = client.call("agent.run", json!({ "task": "dig" })).await;
+    assert_eq!(ran, json!({ "ran": "dig" }));
+    // A built-in name stays ours, and what rules the house is not in the dialect.
+    let taken = json!({ "service": "sessions", "methods": ["session.list"] });
+    client
+        .refused("REGISTER_FAILED", "gateway.register", taken)
+        .await;
+    for method in ["token.create", "token.list", "config.set"] {
+        let error = client
+            .ask(method, json!({}))
+            .await
+            .expect_err("it must be refused");
+        assert!(
+            error["code"] == "FORBIDDEN" || error["code"] == "NO_HANDLER",
+            "{method}: {error}"
+        );
+    }
+    let mut request = ws_request_to(&url);
+    request
+        .headers_mut()
+        .insert("origin", "http://evil.test".parse().expect("a header"));
+    assert_eq!(Peer::ws(request).await.err(), Some(403));
+    let mut request = ws_request_to(&url);
+    request
+        .headers_mut()
+        .insert("host", "evil.test".parse().expect("a header"));
+    assert_eq!(Peer::ws(request).await.err(), Some(403));
+    // The main listener is as closed as ever.
+    let open = Peer::ws(ws_request_to(&format!("ws://{}/", house.address()))).await;
+    assert!(open.is_err());
+}
+
+#[tokio::test]
+async fn without_opting_in_there_is_no_open_listener() {
+    let house = House::start();
+    let mut owner = Peer::owner(&house).await;
+    let status = owner.call("daemon.status", json!({})).await;
+    let listeners = texts(&status, "listeners");
+    assert!(
+        listeners.iter().all(|line| !line.starts_with("vargos")),
+        "{listeners:?}"
+    );
+}
+
+#[tokio::test]
+async fn bare_leaves_every_name_but_the_gateways_to_others() {
+    let house = House::builder().arg("--bare").start();
+    let mut peer = Peer::owner(&house).await;
+    peer.refused("NO_HANDLER", "session.list", json!({})).await;
+    peer.refused(
+        "REGISTER_FAILED",
+        "gateway.register",
+        json!({ "service": "gateway" }),
+    )
+    .await;
+    let mut foreign = Peer::on(Surface::Unix, &house, &house.token()).await;
+    let params = json!({
+        "service": "sessions", "methods": ["session.create", "session.list"],
+        "events": ["session.created"],
+    });
+    foreign.call("gateway.register", params).await;
+    let mut agent = Peer::owner(&house).await;
+    agent.register("agent", &["agent.run"]).await;
+    peer.subscribe(&["session.*"]).await;
+    foreign
+        .emit("session.created", json!({ "sessionKey": "theirs" }))
+        .await;
+    let event = peer.event().await;
+    assert_eq!(
+        (&event["source"], &event["payload"]["sessionKey"]),
+        (&json!("sessions"), &json!("theirs"))
+    );
+    serve(foreign, |request| json!({ "foreign": request["method"] }));
+    let answer = peer
+        .call("session.list", json!({ "anything": "goes" }))
+        .await;
+    assert_eq!(answer, json!({ "foreign": "session.list" }));
+    let answer = http::rpc(&house, &house.token(), "session.create", "{}").await;
+    assert_eq!(answer.json(), json!({ "foreign": "session.create" }));
+    drop(agent);
+}
+
+#[tokio::test]
+async fn bare_with_the_vargos_listener_serves_a_foreign_suite() {
+    let house = House::builder()
+        .arg("--bare")
+        .env("HOB_LISTEN_VARGOS", "127.0.0.1:0")
+        .start();
+    let state = house.home().join("run/daemon.json");
+    assert!(state.exists());
+    let mut owner = Peer::owner(&house).await;
+    // Bare has no status service, so the address is found among the process's own listeners.
+    let address = match owner.ask("daemon.status", json!({})).await {
+        Ok(status) => {
+            let lines = texts(&status, "listeners");
+            lines
+                .iter()
+                .find_map(|line| line.strip_prefix("vargos "))
+                .map(str::to_owned)
+        }
+        Err(_) => None,
+    };
+    let address = address.unwrap_or_else(|| vargos_from_proc(&house));
+    let url = format!("ws://{address}/");
+    let mut sessions = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    sessions.register("sessions", &["session.list"]).await;
+    let mut caller = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    let id = caller.post("session.list", json!({})).await;
+    let seen = tokio::time::timeout(DEADLINE, sessions.request())
+        .await
+        .expect("it is routed");
+    sessions.reply(&seen, json!([])).await;
+    assert_eq!(caller.answer(&id).await["payload"], json!([]));
+}
+
+/// A loopback port the daemon listens on besides its main one.
+fn vargos_from_proc(house: &House) -> String {
+    let main = house
+        .address()
+        .rsplit(':')
+        .next()
+        .and_then(|port| port.parse::<u16>().ok());
+    let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{}/fd", house.pid()))
+        .expect("its descriptors")
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+        .filter_map(|link| {
+            Some(
+                link.to_str()?
+                    .strip_prefix("socket:[")?
+                    .trim_end_matches(']')
+                    .to_owned(),
+            )
+        })
+        .collect();
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("the table of sockets");
+    for line in table.lines().skip(1) {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let port = fields[1]
+            .split(':')
+            .nth(1)
+            .and_then(|port| u16::from_str_radix(port, 16).ok());
+        if fields[3] == "0A" && inodes.iter().any(|inode| inode == fields[9]) && port != main {
+            return format!("127.0.0.1:{}", port.expect("a port"));
+        }
+    }
+    panic!("no second listener");
+}
