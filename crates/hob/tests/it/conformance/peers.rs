@@ -138,8 +138,9 @@ async fn volatile_events_are_coalesced_for_a_slow_consumer() {
     }
     // It is still connected, and what it gets is in order and ends with the newest.
     let mut came: Vec<Value> = slow.settled().await;
-    came.iter_mut()
-        .for_each(|event| event["payload"]["filling"] = Value::Null);
+    for event in &mut came {
+        event["payload"]["filling"] = Value::Null;
+    }
     let numbers: Vec<u64> = came
         .iter()
         .map(|event| number(&event["payload"], "n"))

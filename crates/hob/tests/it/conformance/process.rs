@@ -208,14 +208,11 @@ async fn a_home_with_a_long_path_gets_a_short_socket() {
         .expect("the state file appears whole");
     let socket = text(&state, "socket");
     assert!(socket.len() <= 107, "{socket}");
-    assert!(
-        std::fs::metadata(&socket)
-            .expect("the socket exists")
-            .permissions()
-            .mode()
-            & 0o077
-            == 0
-    );
+    let mode = std::fs::metadata(&socket)
+        .expect("the socket exists")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
     child.kill().expect("it can be killed");
     child.wait().expect("it ends");
     let _ = std::fs::remove_file(socket);

@@ -2,4 +2,4 @@
 
 mod house;
 
-pub(crate) use house::{Finished, House, HouseBuilder, wait_until};
+pub(crate) use house::{House, wait_until};
