@@ -2,9 +2,10 @@
 //! itself.
 
 use super::http;
-use super::wire::{Peer, SURFACES, Surface, ws_request_bare};
+use super::wire::{DEADLINE, Peer, SURFACES, Surface, request, ws_request, ws_request_bare};
 use crate::support::House;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const FRAME_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -155,11 +156,11 @@ async fn names_are_bounded() {
         let mut peer = Peer::on(surface, &house, &house.token()).await;
         peer.refused("NO_HANDLER", &longest, json!({})).await;
         peer.refused("PARSE_ERROR", &longer, json!({})).await;
-        peer.send(super::wire::request(&longest, "gateway.stats", json!({})))
+        peer.send(request(&longest, "gateway.stats", json!({})))
             .await;
         assert_eq!(peer.answer(&longest).await["ok"], true);
         for (field, value) in [("id", &longer), ("target", &longer), ("trace", &longer)] {
-            let mut frame = super::wire::request("named", "gateway.stats", json!({}));
+            let mut frame = request("named", "gateway.stats", json!({}));
             frame[field] = json!(value);
             peer.send(frame).await;
             assert_eq!(
@@ -348,7 +349,36 @@ async fn a_claimed_gibibyte_is_not_waited_for() {
     frame.extend_from_slice(&[b'x'; 100]);
     stream.write_all(&frame).await.expect("the frame is taken");
     let mut answer = Vec::new();
-    let end = tokio::time::timeout(super::wire::DEADLINE, stream.read_to_end(&mut answer)).await;
+    let end = tokio::time::timeout(DEADLINE, stream.read_to_end(&mut answer)).await;
     let _ = end.expect("the daemon hangs up on its own");
     Peer::owner(&house).await.settled().await;
+}
+
+#[tokio::test]
+async fn connections_are_bounded() {
+    let house = House::builder()
+        .env("HOB_GATEWAY_MAX_CONNECTIONS", "8")
+        .start();
+    let mut peers = vec![Peer::owner(&house).await];
+    let refused = loop {
+        match Peer::ws(ws_request(&house, &house.token())).await {
+            Ok(peer) => peers.push(peer),
+            Err(status) => break status,
+        }
+        assert!(peers.len() <= 8, "the ninth is refused");
+    };
+    assert!([429, 503].contains(&refused), "{refused}");
+    // Those inside are unharmed, and a place that becomes free is given again.
+    for peer in &mut peers {
+        peer.settled().await;
+    }
+    peers.pop();
+    let again = async {
+        while Peer::ws(ws_request(&house, &house.token())).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, again)
+        .await
+        .expect("the place is given again");
 }

@@ -13,6 +13,8 @@ mod failure;
 mod garbage;
 mod http;
 mod limits;
+mod listeners;
+mod messages;
 mod payload;
 mod peers;
 mod process;

@@ -1,0 +1,196 @@
+//! The listeners that are opted into, and the gateway alone.
+
+use super::http;
+use super::wire::{DEADLINE, Peer, Surface, serve, texts, ws_request_to};
+use crate::support::House;
+use serde_json::json;
+
+/// The address of the listener named `surface`.
+async fn listener(house: &House, surface: &str) -> String {
+    let mut owner = Peer::owner(house).await;
+    let status = owner.call("daemon.status", json!({})).await;
+    let listeners = texts(&status, "listeners");
+    let found = listeners
+        .iter()
+        .find_map(|line| line.strip_prefix(&format!("{surface} ")));
+    found
+        .unwrap_or_else(|| panic!("{surface} in {listeners:?}"))
+        .to_owned()
+}
+
+#[tokio::test]
+async fn the_vargos_listener_takes_old_clients_as_they_are() {
+    let house = House::builder()
+        .config("[listen]\nvargos = \"127.0.0.1:0\"\n")
+        .start();
+    let address = listener(&house, "vargos").await;
+    let url = format!("ws://{address}/");
+    // No token, no path: what an old service sends.
+    let mut agent = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    let params = json!({
+        "service": "agent", "version": "1.0.0", "methods": ["agent.run"],
+        "events": ["run.delta"], "subscriptions": ["message.received"],
+    });
+    let table = agent.call("gateway.register", params).await;
+    assert!(
+        texts(&table, "methods").contains(&"agent.run".to_owned()),
+        "{table}"
+    );
+    serve(agent, |request| json!({ "ran": request["params"]["task"] }));
+    let mut client = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    let ran = client.call("agent.run", json!({ "task": "dig" })).await;
+    assert_eq!(ran, json!({ "ran": "dig" }));
+    // A built-in name stays ours, and what rules the house is not in the dialect.
+    let taken = json!({ "service": "sessions", "methods": ["session.list"] });
+    client
+        .refused("REGISTER_FAILED", "gateway.register", taken)
+        .await;
+    for method in ["token.create", "token.list", "config.set"] {
+        let error = client
+            .ask(method, json!({}))
+            .await
+            .expect_err("it must be refused");
+        assert!(
+            error["code"] == "FORBIDDEN" || error["code"] == "NO_HANDLER",
+            "{method}: {error}"
+        );
+    }
+    let mut request = ws_request_to(&url);
+    request
+        .headers_mut()
+        .insert("origin", "http://evil.test".parse().expect("a header"));
+    assert_eq!(Peer::ws(request).await.err(), Some(403));
+    let mut request = ws_request_to(&url);
+    request
+        .headers_mut()
+        .insert("host", "evil.test".parse().expect("a header"));
+    assert_eq!(Peer::ws(request).await.err(), Some(403));
+    // The main listener is as closed as ever.
+    let open = Peer::ws(ws_request_to(&format!("ws://{}/", house.address()))).await;
+    assert!(open.is_err());
+}
+
+#[tokio::test]
+async fn without_opting_in_there_is_no_open_listener() {
+    let house = House::start();
+    let mut owner = Peer::owner(&house).await;
+    let status = owner.call("daemon.status", json!({})).await;
+    let listeners = texts(&status, "listeners");
+    assert!(
+        listeners.iter().all(|line| !line.starts_with("vargos")),
+        "{listeners:?}"
+    );
+}
+
+#[tokio::test]
+async fn bare_leaves_every_name_but_the_gateways_to_others() {
+    let house = House::builder().arg("--bare").start();
+    let mut peer = Peer::owner(&house).await;
+    peer.refused("NO_HANDLER", "session.list", json!({})).await;
+    peer.refused(
+        "REGISTER_FAILED",
+        "gateway.register",
+        json!({ "service": "gateway" }),
+    )
+    .await;
+    let mut foreign = Peer::on(Surface::Unix, &house, &house.token()).await;
+    let params = json!({
+        "service": "sessions", "methods": ["session.create", "session.list"],
+        "events": ["session.created"],
+    });
+    foreign.call("gateway.register", params).await;
+    let mut agent = Peer::owner(&house).await;
+    agent.register("agent", &["agent.run"]).await;
+    peer.subscribe(&["session.*"]).await;
+    foreign
+        .emit("session.created", json!({ "sessionKey": "theirs" }))
+        .await;
+    let event = peer.event().await;
+    assert_eq!(
+        (&event["source"], &event["payload"]["sessionKey"]),
+        (&json!("sessions"), &json!("theirs"))
+    );
+    serve(foreign, |request| json!({ "foreign": request["method"] }));
+    let answer = peer
+        .call("session.list", json!({ "anything": "goes" }))
+        .await;
+    assert_eq!(answer, json!({ "foreign": "session.list" }));
+    let answer = http::rpc(&house, &house.token(), "session.create", "{}").await;
+    assert_eq!(answer.json(), json!({ "foreign": "session.create" }));
+    drop(agent);
+}
+
+#[tokio::test]
+async fn bare_with_the_vargos_listener_serves_a_foreign_suite() {
+    let house = House::builder()
+        .arg("--bare")
+        .env("HOB_LISTEN_VARGOS", "127.0.0.1:0")
+        .start();
+    let state = house.home().join("run/daemon.json");
+    assert!(state.exists());
+    let mut owner = Peer::owner(&house).await;
+    // Bare has no status service, so the address is found among the process's own listeners.
+    let address = match owner.ask("daemon.status", json!({})).await {
+        Ok(status) => {
+            let lines = texts(&status, "listeners");
+            lines
+                .iter()
+                .find_map(|line| line.strip_prefix("vargos "))
+                .map(str::to_owned)
+        }
+        Err(_) => None,
+    };
+    let address = address.unwrap_or_else(|| vargos_from_proc(&house));
+    let url = format!("ws://{address}/");
+    let mut sessions = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    sessions.register("sessions", &["session.list"]).await;
+    let mut caller = Peer::ws(ws_request_to(&url))
+        .await
+        .expect("opting in is the grant");
+    let id = caller.post("session.list", json!({})).await;
+    let seen = tokio::time::timeout(DEADLINE, sessions.request())
+        .await
+        .expect("it is routed");
+    sessions.reply(&seen, json!([])).await;
+    assert_eq!(caller.answer(&id).await["payload"], json!([]));
+}
+
+/// A loopback port the daemon listens on besides its main one.
+fn vargos_from_proc(house: &House) -> String {
+    let main = house
+        .address()
+        .rsplit(':')
+        .next()
+        .and_then(|port| port.parse::<u16>().ok());
+    let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{}/fd", house.pid()))
+        .expect("its descriptors")
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok())
+        .filter_map(|link| {
+            Some(
+                link.to_str()?
+                    .strip_prefix("socket:[")?
+                    .trim_end_matches(']')
+                    .to_owned(),
+            )
+        })
+        .collect();
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("the table of sockets");
+    for line in table.lines().skip(1) {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let port = fields[1]
+            .split(':')
+            .nth(1)
+            .and_then(|port| u16::from_str_radix(port, 16).ok());
+        if fields[3] == "0A" && inodes.iter().any(|inode| inode == fields[9]) && port != main {
+            return format!("127.0.0.1:{}", port.expect("a port"));
+        }
+    }
+    panic!("no second listener");
+}
