@@ -285,6 +285,10 @@ export interface GatewayCounters {
   coalescedTotal: number;
   /** Connections closed because they could not keep up. */
   slowClosedTotal: number;
+  /** Answers to no request of their connection: forged, or later than the timeout. */
+  strayAnswersTotal?: number;
+  /** Handlers of built-in services that panicked; each failed only its request. */
+  handlerPanicsTotal?: number;
 }
 
 export interface GatewayDescribeParams {
@@ -656,7 +660,9 @@ export type StoreState =
   /** The disk is full: reads only, until there is room. */
   | "full"
   /** A file is damaged: reads only, as far as they go. */
-  | "damaged";
+  | "damaged"
+  /** Another daemon took this home over: reads only, for good. */
+  | "fenced";
 
 export interface StoreStatus {
   state: StoreState;

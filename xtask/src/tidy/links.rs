@@ -1,5 +1,5 @@
-//! The project names no package registry and no one's machine: where packages come from is the
-//! business of whoever builds it.
+//! The project links to no package registry: where packages come from is the business of whoever
+//! builds it.
 
 use super::Finding;
 use crate::source::Page;
@@ -16,9 +16,6 @@ const REGISTRIES: &[&str] = &[
     "mirror",
     "proxy",
 ];
-
-/// Beginnings of a path that exists on one machine only.
-const MACHINES: &[&str] = &["/root/", "/home/", "/Users/"];
 
 /// The only source a lockfile may name: cargo's own default.
 const LOCK_SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
@@ -37,7 +34,7 @@ fn check_page(page: &Page) -> Vec<Finding> {
         let refused = if page.path == "Cargo.lock" {
             foreign_source(text)
         } else {
-            registry(text).or_else(|| machine(text))
+            registry(text)
         };
         if let Some(what) = refused {
             findings.push(Finding::new(
@@ -63,11 +60,6 @@ fn registry(line: &str) -> Option<String> {
     });
     let host = hosts.find(|host| REGISTRIES.iter().any(|name| host.contains(name)))?;
     Some(format!("this links to the registry {host}"))
-}
-
-fn machine(line: &str) -> Option<String> {
-    let path = MACHINES.iter().find(|path| line.contains(*path))?;
-    Some(format!("a path below {path} exists on one machine only"))
 }
 
 #[cfg(test)]
