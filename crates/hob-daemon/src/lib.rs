@@ -1,1 +1,14 @@
-//! hob-daemon
+//! The services of the house, one folder each: a folder's `room(…)` is its whole face.
+//!
+//! - [`session`] has conversations: `session.*`
+//! - [`config`] has settings: `config.*`
+//! - [`daemon`] has the process itself: `daemon.status`
+//! - [`log`] has the daemon's log as events: `log.line`
+//!
+//! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
+//! be true together is one call of the store.
+
+pub mod config;
+pub mod daemon;
+pub mod log;
+pub mod session;

@@ -13,6 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The lock on a home; dropping it frees the home.
 #[derive(Debug)]
@@ -99,9 +100,12 @@ struct Content {
 }
 
 /// Opens and locks the file; none when another holds it. Tried again when the name meanwhile
-/// points to another file, as when a person deleted it between our open and our lock.
+/// points to another file, as when a person deleted it between our open and our lock, and when
+/// it is held for a moment only, as [`holder`] does when a client looks.
 fn open_locked(path: &Path) -> io::Result<Option<File>> {
-    const TRIES_MAX: u32 = 16;
+    const TRIES_MAX: u32 = 10;
+    const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+    let mut held = false;
     for _ in 0..TRIES_MAX {
         let file = OpenOptions::new()
             .read(true)
@@ -112,7 +116,11 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
             .open(path)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                held = true;
+                std::thread::sleep(BETWEEN_TRIES);
+                continue;
+            }
             Err(errno) => return Err(errno.into()),
         }
         let named = std::fs::metadata(path).ok();
@@ -120,6 +128,9 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
         if named.is_some_and(|named| named.ino() == own.ino() && named.dev() == own.dev()) {
             return Ok(Some(file));
         }
+    }
+    if held {
+        return Ok(None);
     }
     Err(io::Error::other("the lock file keeps being replaced"))
 }

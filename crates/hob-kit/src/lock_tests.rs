@@ -118,3 +118,23 @@ fn a_garbled_file_is_no_obstacle() {
     let lock = HomeLock::take(&home).expect("is free");
     assert!(!lock.had_life());
 }
+
+#[test]
+fn a_client_that_looks_does_not_keep_a_daemon_out() {
+    let (_directory, home) = home();
+    drop(HomeLock::take(&home).expect("is free"));
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = holder(&home);
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        for _ in 0..50 {
+            drop(HomeLock::take(&home).expect("is free but for the looks"));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        looking.join().expect("ends");
+    });
+}
