@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod support;

@@ -1,0 +1,9 @@
+//! Attacks on the gateway: browsers, guessers, forgers and neighbours.
+
+mod binding;
+mod guesses;
+mod hosts;
+mod neighbours;
+mod origins;
+mod pages;
+mod scopes;

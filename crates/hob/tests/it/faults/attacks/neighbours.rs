@@ -1,0 +1,126 @@
+//! Fault 46: another user of the same machine.
+
+use crate::faults::http;
+use crate::faults::peer::Peer;
+use crate::faults::rig::Rig;
+use crate::faults::trial::Trial;
+use rustix::process::{Gid, Uid, getuid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use serde_json::json;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn f46_another_local_user() {
+    let trial = Trial::begin(46);
+    if !getuid().is_root() {
+        return trial.not_run("only root can become another user: run it as root");
+    }
+    let mut rig = Rig::new();
+    // The way to the home is open, so that only the home itself is in the way.
+    open(rig.scratch(), 0o755);
+    rig.start();
+    let token = rig.token();
+    let socket = rig.socket().to_owned();
+    let port = rig.port();
+    private(&rig);
+
+    let mut tried = 0;
+    let mut accepted = 0;
+    // By file mode: nothing of the home can be reached.
+    for path in [
+        rig.home().join("owner.token"),
+        rig.home().join("hob.db"),
+        rig.home().join("run/daemon.json"),
+    ] {
+        tried += 1;
+        accepted += usize::from(as_nobody(move || std::fs::read(path).is_ok()));
+    }
+    tried += 1;
+    accepted += usize::from(reaches(&socket, &token));
+
+    // Even with every mode open and the right token, the peer's uid says no.
+    for folder in [rig.home().to_owned(), rig.home().join("run")] {
+        open(&folder, 0o755);
+    }
+    open(&socket, 0o666);
+    tried += 1;
+    accepted += usize::from(reaches(&socket, &token));
+
+    // The port tells nobody anything without a token.
+    for path in [
+        "/api/rpc/session.list",
+        "/ready",
+        "/metrics",
+        "/api/openapi.json",
+    ] {
+        tried += 1;
+        let method = if path.starts_with("/api/rpc") {
+            "POST"
+        } else {
+            "GET"
+        };
+        let request = http::request(method, port, path, &[], "");
+        accepted += usize::from(as_nobody(move || {
+            http::exchange(port, &request).is_ok_and(|reply| reply.status < 400)
+        }));
+    }
+    assert_eq!(accepted, 0, "of {tried} tries");
+    rig.peer().must("daemon.status", &json!({}));
+    trial.figure("accepted", format_args!("{accepted}/{tried}"));
+}
+
+/// Whether another user gets any answer to the right token over the socket.
+fn reaches(socket: &Path, token: &str) -> bool {
+    let (socket, token): (PathBuf, String) = (socket.to_owned(), token.to_owned());
+    as_nobody(move || {
+        Peer::open(&socket).is_ok_and(|mut peer| {
+            let answer = peer.call("gateway.auth", &json!({ "token": token }));
+            answer.is_ok_and(|answer| answer.is_ok())
+        })
+    })
+}
+
+/// Everything under the home is the owner's alone.
+fn private(rig: &Rig) {
+    for name in [
+        "",
+        "owner.token",
+        "hob.db",
+        "run",
+        "run/daemon.json",
+        "run/hob.sock",
+        "logs",
+        "blobs",
+    ] {
+        let path = rig.home().join(name);
+        let Ok(meta) = std::fs::symlink_metadata(&path) else {
+            continue;
+        };
+        assert_eq!(
+            meta.permissions().mode() & 0o077,
+            0,
+            "{} is private",
+            path.display()
+        );
+    }
+}
+
+fn open(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("the mode can be set");
+}
+
+/// Runs `act` on a thread that has become another user; the rest of this process stays as it is.
+fn as_nobody(act: impl FnOnce() -> bool + Send + 'static) -> bool {
+    let thread = std::thread::spawn(move || {
+        let (uid, gid) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+        set_thread_groups(&[]).expect("groups can be left");
+        set_thread_res_gid(gid, gid, gid).expect("the group can be changed");
+        set_thread_res_uid(uid, uid, uid).expect("the user can be changed");
+        act()
+    });
+    thread.join().expect("an act that only tries")
+}

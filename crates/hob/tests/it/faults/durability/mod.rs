@@ -1,0 +1,9 @@
+//! Nothing acknowledged is lost: kills, torn files, full disks, failing system calls.
+
+mod homes;
+mod kills;
+mod migrations;
+mod space;
+mod steps;
+mod syscalls;
+mod torn_log;

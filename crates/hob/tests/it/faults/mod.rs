@@ -1,0 +1,102 @@
+//! Faults and attacks the daemon survives, as black-box tests of the built binary.
+//!
+//! Three rules hold for each: the fault is injected below the real code (a full disk under the
+//! real store, not a fake store); breaking the product on purpose (`HOB_BREAK=N` in the fault
+//! build) turns the test red; the seed stands on the first line of a failure and
+//! `HOB_FAULT_SEED` repeats it. A test's number is in its name: `f07_…` guards fault 7.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests stand outside the house: they start processes and read the environment"
+)]
+
+mod attacks;
+mod durability;
+mod fault_build;
+mod http;
+mod jobs;
+mod ledger;
+mod load;
+mod peer;
+mod process;
+mod rig;
+mod stress;
+mod supervision;
+mod trial;
+mod websocket;
+
+/// One fault: its number in the catalogue, its test, and what must hold.
+pub(crate) struct Fault {
+    pub(crate) number: u32,
+    pub(crate) test: &'static str,
+    pub(crate) expects: &'static str,
+}
+
+/// Every fault tested here, in the order of its number. `cargo xtask faults` prints this table
+/// with the figures the tests report.
+#[rustfmt::skip]
+pub(crate) const FAULTS: &[Fault] = &[
+    Fault { number: 1, test: "f01_killed_at_random_moments", expects: "every ack present once, order kept" },
+    Fault { number: 2, test: "f02_killed_at_every_named_step", expects: "recovery reaches the state of a clean run" },
+    Fault { number: 4, test: "f04_torn_write_ahead_log", expects: "valid prefix kept, loud report, no crash loop" },
+    Fault { number: 6, test: "f06_full_disk", expects: "refuses with one sentence, keeps reading, resumes by itself" },
+    Fault { number: 7, test: "f07_fsync_fails_once", expects: "no ack for that commit, files opened again" },
+    Fault { number: 8, test: "f08_writes_fail_short_or_interrupted", expects: "no false ack, works again afterwards" },
+    Fault { number: 10, test: "f10_two_daemons_one_home", expects: "second refuses and names the first" },
+    Fault { number: 11, test: "f11_migration_killed_and_newer_schema", expects: "no stuck state; newer schema refused, file untouched" },
+    Fault { number: 16, test: "f16_same_trigger_twice_at_once", expects: "one row" },
+    Fault { number: 26, test: "f26_panic_in_one_actor", expects: "only that request fails" },
+    Fault { number: 27, test: "f27_shutdown_during_load", expects: "ends within 10 s, no half records" },
+    Fault { number: 31, test: "f31_giant_frame_and_a_million_fragments", expects: "closed at the limit, before allocation" },
+    Fault { number: 32, test: "f32_hostile_json", expects: "typed error, stack safe" },
+    Fault { number: 34, test: "f34_slow_consumer", expects: "that client is told and closed, others unharmed" },
+    Fault { number: 38, test: "f38_version_skew", expects: "negotiated or clearly refused" },
+    Fault { number: 39, test: "f39_cross_origin_websocket", expects: "403 before upgrade" },
+    Fault { number: 40, test: "f40_dns_rebinding", expects: "403 or 400" },
+    Fault { number: 41, test: "f41_cross_site_request_forgery", expects: "no effect; GET never mutates" },
+    Fault { number: 43, test: "f43_brute_force_from_loopback", expects: "limiter holds, the right token works meanwhile" },
+    Fault { number: 44, test: "f44_self_declared_scope", expects: "ignored" },
+    Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token" },
+    Fault { number: 47, test: "f47_bind_beyond_loopback", expects: "refuses to start and says how" },
+];
+
+/// The table and the tests cannot drift apart: each row has its test and each test its row.
+#[test]
+fn every_fault_in_the_table_has_its_test() {
+    let mut found = Vec::new();
+    collect_tests(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/it/faults")
+            .as_path(),
+        &mut found,
+    );
+    found.sort();
+    let mut listed: Vec<String> = FAULTS.iter().map(|fault| fault.test.to_owned()).collect();
+    listed.sort();
+    assert_eq!(found, listed);
+    for fault in FAULTS {
+        let prefix = format!("f{:02}_", fault.number);
+        assert!(
+            fault.test.starts_with(&prefix),
+            "{} does not start with {prefix}",
+            fault.test
+        );
+        assert!(!fault.expects.is_empty());
+    }
+}
+
+fn collect_tests(folder: &std::path::Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("the folder of these tests") {
+        let path = entry.expect("a readable entry").path();
+        if path.is_dir() {
+            collect_tests(&path, found);
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        let names = text.lines().filter_map(|line| {
+            let name = line.strip_prefix("fn f")?;
+            let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+            (digits == 2).then(|| format!("f{}", name.split('(').next().unwrap_or_default()))
+        });
+        found.extend(names);
+    }
+}
