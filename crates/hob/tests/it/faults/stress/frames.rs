@@ -111,7 +111,7 @@ fn claimed_body(rig: &Rig) {
     let bearer = format!("Authorization: Bearer {}\r\n", rig.token());
     for authorization in ["", bearer.as_str()] {
         let head = format!(
-            "POST /api/rpc/session.list HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{authorization}Content-Length: {GIBIBYTE}\r\n\r\n{{",
+            "POST /api/rpc/session.list HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{authorization}Content-Type: application/json\r\nContent-Length: {GIBIBYTE}\r\n\r\n{{",
             rig.port()
         );
         let reply = http::exchange(rig.port(), head.as_bytes()).expect("an early answer");
