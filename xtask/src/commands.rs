@@ -90,7 +90,10 @@ fn run_docs(arguments: &[String]) -> Result<bool> {
     shell::succeeds(tests.env("HOB_UPDATE_DOCS", "1"))
 }
 
+/// The benchmarks drive the binary as it is packaged, so that is built first.
 fn run_bench(arguments: &[String]) -> Result<bool> {
+    let mut hob = shell::cargo();
+    hob.args(["build", "--quiet", "--profile", "dist", "-p", "hob"]);
     let mut bench = shell::cargo();
     bench.args([
         "run",
@@ -101,7 +104,7 @@ fn run_bench(arguments: &[String]) -> Result<bool> {
         "hob-bench",
         "--",
     ]);
-    shell::succeeds(bench.args(arguments))
+    Ok(shell::succeeds(&mut hob)? && shell::succeeds(bench.args(arguments))?)
 }
 
 #[cfg(test)]

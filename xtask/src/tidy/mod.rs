@@ -119,6 +119,8 @@ fn clippy() -> Result<bool> {
         "clippy",
         "--workspace",
         "--all-targets",
+        // The fault build's code is code too.
+        "--all-features",
         "--locked",
         "--quiet",
         "--",
