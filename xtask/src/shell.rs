@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 /// The project's root: where the workspace's `Cargo.toml` lies.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Cargo says where it runs us; a binary started by itself remembers where it was built.
+    let here = env("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").to_owned());
+    let here = Path::new(&here);
     here.parent().unwrap_or(here).to_owned()
 }
 

@@ -34,7 +34,10 @@ const HELD: &[(&str, &[&str])] = &[
     ("rusqlite", &["hob-store", "hob-bench"]),
     ("axum", &["hob-gateway"]),
     ("hyper", &["hob-gateway"]),
-    ("tokio-tungstenite", &["hob-client", "hob-bench"]),
+    (
+        "tokio-tungstenite",
+        &["hob-gateway", "hob-client", "hob-bench"],
+    ),
     ("toml_edit", &["hob-kit"]),
     ("clap", &["hob", "hob-bench"]),
     ("anyhow", &["hob", "hob-bench", "xtask"]),
