@@ -1,1 +1,39 @@
-//! hob-gateway
+//! The gateway: how the outside reaches the bus. Listeners, credentials, the WebSocket, the unix
+//! socket, REST, probes.
+//!
+//! - [`gateway`]: starting it all; [`settings`]: the keys it owns
+//! - `listener`, `unix`, `vargos`: the three ways in; `websocket`, `lines`: the two framings
+//! - `http`: what every HTTP request passes, in order; `rest`, `openapi`, `probes`: what it may ask
+//! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
+//!
+//! Invariants: every HTTP request is checked in the order Host, Origin, path, token, scope; nothing
+//! but `/health` answers without a credential; scopes come only from the book; every listener is
+//! on loopback; bytes, time and connections are bounded before a peer is known.
+
+mod address;
+mod book;
+pub mod credential;
+mod door;
+pub mod gateway;
+mod http;
+mod keeper;
+mod lines;
+mod listener;
+mod openapi;
+mod origin;
+pub mod owner;
+mod probes;
+mod procnet;
+mod refusal;
+mod rest;
+pub mod settings;
+mod shared;
+mod subprotocol;
+mod tokens;
+mod unix;
+mod vargos;
+mod websocket;
+
+pub use gateway::{Gateway, GatewayError, GatewayParts};
+pub use openapi::document as openapi_document;
+pub use settings::KEYS;

@@ -1,0 +1,84 @@
+//! Who is let in, and until when.
+
+use super::Book;
+use crate::credential::{Minted, digest, mint};
+use hob_kit::dice::Dice;
+use hob_wire::rooms::token::CreateParams;
+use hob_wire::{Scope, Scopes};
+
+fn minted(name: &str, expires_in_ms: Option<u64>) -> Minted {
+    let params = CreateParams {
+        name: name.to_owned(),
+        scopes: vec!["chat".to_owned()],
+        expires_in_ms,
+    };
+    mint(&params, 1_000, &Dice::system()).unwrap()
+}
+
+fn book_with(token: &Minted) -> Book {
+    let book = Book::default();
+    book.set_owner(digest("the owner's"));
+    book.enter(&token.created.info, token.secret_hash);
+    book
+}
+
+#[test]
+fn the_right_text_gives_the_recorded_scopes() {
+    let token = minted("ci", None);
+    let book = book_with(&token);
+    let who = book.verify(&token.created.token, 5_000).unwrap();
+    assert_eq!(&*who.name, "ci");
+    assert_eq!(who.scopes, Scopes::rank(Scope::Chat));
+    let owner = book.verify("the owner's", 5_000).unwrap();
+    assert!(owner.scopes.allow(Scope::Admin));
+}
+
+#[test]
+fn anything_else_gives_nothing() {
+    let token = minted("ci", None);
+    let book = book_with(&token);
+    let text = &token.created.token;
+    let other_secret = format!("{}0", &text[..text.len() - 1]);
+    let other_secret = if other_secret == *text {
+        format!("{}1", &text[..text.len() - 1])
+    } else {
+        other_secret
+    };
+    let wrong = [
+        "",
+        "the owner",
+        &other_secret,
+        &text[..text.len() - 1],
+        "hob_00000000_",
+        "hob_owner_the owner's",
+        "hob__",
+    ];
+    for text in wrong {
+        assert_eq!(book.verify(text, 5_000), None, "{text}");
+    }
+    assert_eq!(Book::default().verify("", 0), None);
+}
+
+#[test]
+fn expiry_is_exact_and_reported_once() {
+    let token = minted("brief", Some(500));
+    let book = book_with(&token);
+    assert!(book.verify(&token.created.token, 1_499).is_some());
+    assert!(book.verify(&token.created.token, 1_500).is_none());
+    assert!(book.strike_expired(1_499).is_empty());
+    assert_eq!(book.strike_expired(1_500).len(), 1);
+    assert!(book.strike_expired(1_500).is_empty());
+    assert!(book.knows("owner"));
+}
+
+#[test]
+fn a_struck_or_revoked_token_is_gone() {
+    let token = minted("ci", None);
+    let book = book_with(&token);
+    book.strike(&token.created.info.id);
+    assert_eq!(book.verify(&token.created.token, 0), None);
+    let mut info = token.created.info.clone();
+    info.revoked_at = Some(2_000);
+    book.enter(&info, token.secret_hash);
+    assert_eq!(book.verify(&token.created.token, 0), None);
+}

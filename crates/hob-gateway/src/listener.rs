@@ -1,0 +1,124 @@
+//! A TCP listener on loopback: accepts, bounds, and serves HTTP/1.
+//!
+//! Invariants: a connection has a seat or is turned away at once; a request's head is small and
+//! arrives in time, or its connection ends.
+
+use crate::gateway::GatewayError;
+use crate::http::Site;
+use crate::shared::{self, Seat, Shared};
+use hob_wire::limits;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// Time for a request's head to arrive, and for an idle connection to be kept.
+const HEAD_MS_MAX: u64 = 10_000;
+/// Header lines of one request.
+const HEADERS_MAX: usize = 64;
+/// Wait before accepting again when the machine is short of something.
+const ACCEPT_RETRY_MS: u64 = 100;
+
+/// Binds an address; with `or_any`, any free port of it when its own is taken.
+pub(crate) async fn bind(address: SocketAddr, or_any: bool) -> Result<TcpListener, GatewayError> {
+    let failed = |source| GatewayError::Bind { address, source };
+    match TcpListener::bind(address).await {
+        Err(failure) if or_any && failure.kind() == io::ErrorKind::AddrInUse => {
+            let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            TcpListener::bind(any).await.map_err(failed)
+        }
+        bound => bound.map_err(failed),
+    }
+}
+
+/// Whether the peer at the first address may connect to ours, the second. May read files.
+pub(crate) type PeerCheck = fn(SocketAddr, SocketAddr) -> bool;
+
+/// Accepts until no connection is wanted any more.
+pub(crate) async fn accept(
+    listener: TcpListener,
+    site: Arc<Site>,
+    shared: Arc<Shared>,
+    check: Option<PeerCheck>,
+) {
+    let no_seat = no_seat();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = shared.accepting.cancelled() => return,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(failure) => {
+                accept_failed("tcp", &failure).await;
+                continue;
+            }
+        };
+        let Some(seat) = shared.seat() else {
+            let _ = stream.try_write(&no_seat);
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let (site, served) = (Arc::clone(&site), Arc::clone(&shared));
+        shared.tasks.spawn("http", async move {
+            if passes(&stream, check).await {
+                serve(stream, seat, site, &served).await;
+            }
+        });
+    }
+}
+
+/// A failed accept is the machine's shortage or the peer's haste; neither ends the listener.
+pub(crate) async fn accept_failed(listener: &'static str, failure: &io::Error) {
+    tracing::warn!(listener, "a connection could not be accepted: {failure}");
+    tokio::time::sleep(Duration::from_millis(ACCEPT_RETRY_MS)).await;
+}
+
+/// What a connection without a seat is told, before anything of it is read.
+fn no_seat() -> Vec<u8> {
+    let body = serde_json::json!({ "error": shared::too_many() }).to_string();
+    let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json";
+    format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+async fn passes(stream: &TcpStream, check: Option<PeerCheck>) -> bool {
+    let Some(check) = check else {
+        return true;
+    };
+    let (Ok(peer), Ok(ours)) = (stream.peer_addr(), stream.local_addr()) else {
+        return false;
+    };
+    let checked = tokio::task::spawn_blocking(move || check(peer, ours)).await;
+    checked.unwrap_or(false)
+}
+
+async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) {
+    let service = service_fn(move |request| {
+        let site = Arc::clone(&site);
+        let seat = Arc::clone(&seat);
+        async move { Ok::<_, Infallible>(site.answer(request, seat).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(limits::UNAUTHENTICATED_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => {
+            if let Err(failure) = ended {
+                tracing::debug!("an HTTP connection ended: {failure}");
+            }
+            return;
+        }
+        () = shared.tasks.stopping() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

@@ -1,0 +1,285 @@
+//! The OpenAPI document of the REST surface, derived from the catalog of methods: adding a method
+//! there adds it here.
+//!
+//! Invariants: every `$ref` names a schema of the document; a component holds one shape, though
+//! rooms reuse names such as `ListParams`, because each is filed under its room or its method.
+
+use crate::http::{Desk, JSON, Reader};
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, header};
+use bytes::Bytes;
+use hob_wire::{Effect, MethodSpec, WireError, catalog};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, OnceLock};
+
+/// `GET /api/openapi.json`.
+pub(crate) async fn serve(State(_): State<Arc<Desk>>, _: Reader) -> Response<Body> {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = TEXT.get_or_init(|| Bytes::from(document().to_string()));
+    let mut response = Response::new(Body::from(text.clone()));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// The document itself.
+pub fn document() -> Value {
+    let mut schemas = Schemas::default();
+    let error = error_schema(&mut schemas);
+    schemas.components.insert("Error".to_owned(), error);
+    let mut paths = probe_paths();
+    for spec in catalog::methods() {
+        let path = format!("/api/rpc/{}", spec.name);
+        paths.insert(path, json!({ "post": operation(spec, &mut schemas) }));
+    }
+    paths.insert("/api/rpc/{method}".to_owned(), any_method());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "hob",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Every method of the bus as one POST. The same methods, and events, are on the WebSocket at /ws.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "bearer": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas.components,
+        },
+    })
+}
+
+fn operation(spec: &MethodSpec, schemas: &mut Schemas) -> Value {
+    let params = schemas.add(
+        spec.service,
+        &format!("{}.params", spec.name),
+        (spec.params)(),
+    );
+    let result = schemas.add(
+        spec.service,
+        &format!("{}.result", spec.name),
+        (spec.result)(),
+    );
+    let required = schemas.requires_something(&params);
+    let summary = spec.summary.lines().next().unwrap_or_default().trim();
+    json!({
+        "operationId": spec.name,
+        "tags": [spec.service],
+        "summary": summary,
+        "description": unindented(spec.summary),
+        "x-hob-scope": spec.scope,
+        "x-hob-effect": spec.effect,
+        "requestBody": {
+            "required": required,
+            "content": { "application/json": { "schema": reference(&params) } },
+        },
+        "responses": {
+            "200": {
+                "description": if spec.effect == Effect::Pure { "What was asked for." } else { "Done." },
+                "content": { "application/json": { "schema": reference(&result) } },
+            },
+            "default": failure(),
+        },
+    })
+}
+
+/// Methods of services outside the house have no schema here.
+fn any_method() -> Value {
+    json!({
+        "parameters": [{
+            "name": "method", "in": "path", "required": true, "schema": { "type": "string" },
+        }],
+        "post": {
+            "operationId": "outside",
+            "tags": ["outside"],
+            "summary": "Calls a method that an outside service registered; needs scope control.",
+            "requestBody": { "required": false, "content": { "application/json": { "schema": {} } } },
+            "responses": {
+                "200": {
+                    "description": "The service's answer.",
+                    "content": { "application/json": { "schema": {} } },
+                },
+                "default": failure(),
+            },
+        },
+    })
+}
+
+fn probe_paths() -> Map<String, Value> {
+    let text = |id: &str, summary: &str, open: bool| {
+        let mut get = json!({
+            "operationId": id,
+            "tags": ["probes"],
+            "summary": summary,
+            "responses": {
+                "200": {
+                    "description": "Yes.",
+                    "content": { "text/plain": { "schema": { "type": "string" } } },
+                },
+                "default": failure(),
+            },
+        });
+        if open {
+            get["security"] = json!([]);
+        }
+        json!({ "get": get })
+    };
+    let mut paths = Map::new();
+    paths.insert(
+        "/health".to_owned(),
+        text("health", "Whether the process answers.", true),
+    );
+    paths.insert(
+        "/ready".to_owned(),
+        text("ready", "Whether it takes work.", false),
+    );
+    paths.insert(
+        "/metrics".to_owned(),
+        text("metrics", "Prometheus text.", false),
+    );
+    paths
+}
+
+fn failure() -> Value {
+    json!({
+        "description": "Refused or failed; `error.code` says how, `error.message` what to do.",
+        "content": { "application/json": { "schema": reference("Error") } },
+    })
+}
+
+fn error_schema(schemas: &mut Schemas) -> Value {
+    let name = schemas.add(
+        "gateway",
+        "gateway.WireError",
+        schemars::schema_for!(WireError),
+    );
+    json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "allOf": [
+                    reference(&name),
+                    {
+                        "type": "object",
+                        "required": ["request_id", "timestamp"],
+                        "properties": {
+                            "request_id": { "type": "string", "description": "Also the trace: `hob trace ID` shows it." },
+                            "timestamp": { "type": "integer", "description": "Milliseconds since 1970." },
+                        },
+                    },
+                ],
+            },
+        },
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+fn unindented(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+/// The components as they are collected.
+#[derive(Default)]
+struct Schemas {
+    components: Map<String, Value>,
+}
+
+impl Schemas {
+    /// Files a schema under `name` and its definitions under their room; gives back `name`.
+    fn add(&mut self, service: &str, name: &str, schema: schemars::Schema) -> String {
+        let mut schema = schema.to_value();
+        let mut renames = Map::new();
+        let definitions = take_definitions(&mut schema);
+        for (own, definition) in &definitions {
+            let filed = self.file_name(service, name, own, definition);
+            renames.insert(own.clone(), Value::String(filed));
+        }
+        for (own, mut definition) in definitions {
+            redirect(&mut definition, name, &renames);
+            if let Some(Value::String(filed)) = renames.get(&own) {
+                self.components.insert(filed.clone(), definition);
+            }
+        }
+        redirect(&mut schema, name, &renames);
+        self.components.insert(name.to_owned(), schema);
+        name.to_owned()
+    }
+
+    /// `service.Type`, unless another shape of the room already has that name.
+    fn file_name(&self, service: &str, name: &str, own: &str, definition: &Value) -> String {
+        let usual = format!("{service}.{own}");
+        let same = |filed: &Value| title_and_kind(filed) == title_and_kind(definition);
+        match self.components.get(&usual) {
+            Some(filed) if !same(filed) => format!("{name}.{own}"),
+            _ => usual,
+        }
+    }
+
+    fn requires_something(&self, name: &str) -> bool {
+        let required = self
+            .components
+            .get(name)
+            .and_then(|schema| schema.get("required"));
+        required
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+    }
+}
+
+/// What tells two shapes of one name apart, with references left out as they are renamed.
+fn title_and_kind(schema: &Value) -> (Option<&Value>, Option<Vec<&String>>, Option<&Value>) {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    (
+        schema.get("description"),
+        properties.map(|properties| properties.keys().collect()),
+        schema.get("enum"),
+    )
+}
+
+fn take_definitions(schema: &mut Value) -> Map<String, Value> {
+    let Some(object) = schema.as_object_mut() else {
+        return Map::new();
+    };
+    object.remove("$schema");
+    match object.remove("$defs") {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
+    }
+}
+
+/// Points every reference inside `schema` to where its target is filed.
+fn redirect(schema: &mut Value, root: &str, renames: &Map<String, Value>) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::String(target)) = object.get_mut("$ref") {
+                if target == "#" {
+                    *target = format!("#/components/schemas/{root}");
+                } else if let Some(Value::String(filed)) = target
+                    .strip_prefix("#/$defs/")
+                    .and_then(|own| renames.get(own))
+                {
+                    *target = format!("#/components/schemas/{filed}");
+                }
+            }
+            for value in object.values_mut() {
+                redirect(value, root, renames);
+            }
+        }
+        Value::Array(list) => {
+            for value in list {
+                redirect(value, root, renames);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+#[path = "openapi_tests.rs"]
+mod tests;

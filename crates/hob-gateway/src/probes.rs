@@ -1,0 +1,182 @@
+//! Probes for operations: `/health` says the process answers, `/ready` whether it takes work,
+//! `/metrics` what it has done, as Prometheus text.
+
+use crate::http::{Desk, Reader};
+use crate::refusal::Refusal;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use hob_wire::ErrorCode;
+use hob_wire::rooms::daemon::StoreState;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Open to all, so it says nothing about this machine.
+pub(crate) async fn health() -> &'static str {
+    "ok"
+}
+
+pub(crate) async fn ready(
+    State(desk): State<Arc<Desk>>,
+    _: Reader,
+) -> Result<&'static str, Refusal> {
+    let not_ready = |message: String| {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Err(Refusal::new(status, ErrorCode::ServiceUnavailable, message))
+    };
+    if desk.shared.is_stopping() {
+        return not_ready("hob is stopping.".to_owned());
+    }
+    let store = desk.shared.store.status();
+    if store.state == StoreState::Ready {
+        return Ok("ready");
+    }
+    let message = store.message;
+    not_ready(message.unwrap_or_else(|| "The store takes no work; see 'hob doctor'.".to_owned()))
+}
+
+pub(crate) async fn metrics(State(desk): State<Arc<Desk>>, _: Reader) -> impl IntoResponse {
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], metrics_text(&desk))
+}
+
+fn metrics_text(desk: &Desk) -> String {
+    let shared = &desk.shared;
+    let bus = shared.bus.counters();
+    let mut page = Page::default();
+    page.gauge(
+        "hob_uptime_milliseconds",
+        "Since the daemon started.",
+        bus.uptime,
+    );
+    page.gauge("hob_services", "Services registered.", bus.services);
+    page.gauge("hob_bus_connections", "Links of the bus.", bus.connections);
+    page.gauge(
+        "hob_pending_requests",
+        "Requests forwarded and not yet answered.",
+        bus.pending_requests,
+    );
+    page.gauge("hob_event_seq", "The last logged event.", bus.seq);
+    page.counter("hob_requests_total", "Requests routed.", bus.requests_total);
+    page.counter(
+        "hob_errors_total",
+        "Requests that failed.",
+        bus.errors_total,
+    );
+    page.counter("hob_events_total", "Events published.", bus.events_total);
+    page.counter(
+        "hob_coalesced_total",
+        "Volatile events left out for slow consumers.",
+        bus.coalesced_total,
+    );
+    page.counter(
+        "hob_slow_closed_total",
+        "Connections closed for being slow.",
+        bus.slow_closed_total,
+    );
+    page.gauge(
+        "hob_connections",
+        "Connections over all listeners.",
+        shared.connections_now() as u64,
+    );
+    page.gauge(
+        "hob_connections_max",
+        "Connections that would be accepted.",
+        shared.connections_max as u64,
+    );
+    page.counter(
+        "hob_task_panics_total",
+        "Tasks that panicked.",
+        shared.tasks.panics(),
+    );
+    page.doors(desk);
+    page.store(desk);
+    page.process();
+    page.text
+}
+
+/// Prometheus text as it grows.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn gauge(&mut self, name: &str, help: &str, value: u64) {
+        self.head(name, help, "gauge");
+        self.line(name, value);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.head(name, help, "counter");
+        self.line(name, value);
+    }
+
+    fn doors(&mut self, desk: &Desk) {
+        let counts = || {
+            desk.shared
+                .doors
+                .iter()
+                .map(|door| (door.surface, door.failures()))
+        };
+        let name = "hob_auth_failures_total";
+        self.head(name, "Wrong tokens.", "counter");
+        for (surface, (failures, _)) in counts() {
+            self.line(&format!("{name}{{listener=\"{surface}\"}}"), failures);
+        }
+        let name = "hob_auth_limited_total";
+        self.head(name, "Wrong tokens beyond the rate.", "counter");
+        for (surface, (_, limited)) in counts() {
+            self.line(&format!("{name}{{listener=\"{surface}\"}}"), limited);
+        }
+    }
+
+    fn store(&mut self, desk: &Desk) {
+        let status = desk.shared.store.status();
+        self.gauge(
+            "hob_store_bytes",
+            "Size of the database file.",
+            status.bytes,
+        );
+        let name = "hob_store_state";
+        self.head(name, "1 for the state the store is in.", "gauge");
+        let labels = [
+            ("ready", StoreState::Ready),
+            ("full", StoreState::Full),
+            ("damaged", StoreState::Damaged),
+            ("fenced", StoreState::Fenced),
+        ];
+        for (label, state) in labels {
+            let value = u64::from(status.state == state);
+            self.line(&format!("{name}{{state=\"{label}\"}}"), value);
+        }
+    }
+
+    /// Left out where there is no /proc.
+    fn process(&mut self) {
+        if let Some(bytes) = resident_bytes() {
+            let name = "process_resident_memory_bytes";
+            self.gauge(name, "Resident memory.", bytes);
+        }
+        if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+            self.gauge("process_open_fds", "Open files.", files.count() as u64);
+        }
+    }
+
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, value: u64) {
+        let _ = writeln!(self.text, "{name} {value}");
+    }
+}
+
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1_024)
+}

@@ -1,0 +1,53 @@
+//! Whose socket is at the other end of a loopback connection: the rows of /proc/net/tcp and
+//! /proc/net/tcp6. Reading text only; the caller opens the files.
+//!
+//! Each row shows a socket from its own side, so the peer's row has the peer's address as local
+//! and ours as remote. Addresses are hex, each 32-bit word in the machine's byte order.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// The user that owns the socket `peer` of the connection `peer` → `ours`, if `table` shows it
+/// established. A closing socket shows no owner and is not found.
+pub(crate) fn owner(table: &str, peer: SocketAddr, ours: SocketAddr) -> Option<u32> {
+    const ESTABLISHED: &str = "01";
+    table.lines().skip(1).find_map(|line| {
+        let mut columns = line.split_ascii_whitespace().skip(1);
+        let local = address(columns.next()?)?;
+        let remote = address(columns.next()?)?;
+        let state = columns.next()?;
+        // Then: tx_queue:rx_queue, tr:tm->when, retrnsmt, uid.
+        let uid = columns.nth(3)?.parse().ok()?;
+        (local == canonical(peer) && remote == canonical(ours) && state == ESTABLISHED)
+            .then_some(uid)
+    })
+}
+
+/// An IPv4 peer on a dual-stack socket stands in the IPv6 table under its mapped address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let ip = match ip.len() {
+        8 => IpAddr::V4(Ipv4Addr::from(word(ip)?)),
+        32 => {
+            let mut bytes = [0; 16];
+            for (at, chunk) in bytes.chunks_exact_mut(4).enumerate() {
+                chunk.copy_from_slice(&word(ip.get(at * 8..at * 8 + 8)?)?);
+            }
+            IpAddr::V6(Ipv6Addr::from(bytes))
+        }
+        _ => return None,
+    };
+    Some(canonical(SocketAddr::new(ip, port)))
+}
+
+fn word(hex: &str) -> Option<[u8; 4]> {
+    u32::from_str_radix(hex, 16).ok().map(u32::to_ne_bytes)
+}
+
+#[cfg(test)]
+#[path = "procnet_tests.rs"]
+mod tests;

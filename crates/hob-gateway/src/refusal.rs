@@ -1,0 +1,101 @@
+//! Why a request is not served, and how that looks over HTTP: a status, the wire's error code and
+//! a sentence a person can act on, in the object
+//! `{"error":{code,message,details?,request_id,timestamp,retryable?,retryAfterMs?}}`.
+//!
+//! Invariant: a refusal never repeats what the peer sent as a credential.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use hob_wire::{ErrorCode, WireError};
+use serde::Serialize;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    /// Boxed, because refusals travel as the error of many small results.
+    pub(crate) error: Box<WireError>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
+        Refusal {
+            status,
+            error: Box::new(WireError::new(code, message)),
+            headers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::BAD_REQUEST, ErrorCode::InvalidParams, message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::FORBIDDEN, ErrorCode::Forbidden, message)
+    }
+
+    #[must_use]
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The answer, once it is known which request this was and when.
+    pub(crate) fn render(self, request_id: &str, timestamp: u64) -> Response<Body> {
+        let object = ErrorObject {
+            error: Inner {
+                error: &self.error,
+                request_id,
+                timestamp,
+            },
+        };
+        let body = serde_json::to_vec(&object).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, crate::http::JSON);
+        if let Some(wait_ms) = self.error.retry_after_ms {
+            headers.insert(
+                header::RETRY_AFTER,
+                HeaderValue::from(wait_ms.div_ceil(1_000)),
+            );
+        }
+        headers.extend(self.headers);
+        response
+    }
+}
+
+impl From<WireError> for Refusal {
+    fn from(error: WireError) -> Self {
+        let status = StatusCode::from_u16(error.code.http_status());
+        Refusal {
+            status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            error: Box::new(error),
+            headers: Vec::new(),
+        }
+    }
+}
+
+/// Handlers return it bare; [`crate::http::Site::answer`] takes it out again and renders it.
+impl IntoResponse for Refusal {
+    fn into_response(self) -> axum::response::Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    error: Inner<'a>,
+}
+
+#[derive(Serialize)]
+struct Inner<'a> {
+    #[serde(flatten)]
+    error: &'a WireError,
+    request_id: &'a str,
+    timestamp: u64,
+}

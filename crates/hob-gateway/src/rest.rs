@@ -1,0 +1,112 @@
+//! `POST /api/rpc/METHOD`: one request on the bus per HTTP request, for every method that is
+//! registered, by whomever. The body is the params; the answer's body is the result.
+
+use crate::http::{Desk, JSON, Known, RequestId};
+use crate::refusal::Refusal;
+use crate::shared;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use bytes::Bytes;
+use hob_wire::{ErrorCode, frame, limits};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body as _;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time a body may take to arrive.
+const BODY_MS_MAX: u64 = 60_000;
+/// The surface REST callers come by.
+const SURFACE: &str = "http";
+
+pub(crate) async fn call(
+    State(desk): State<Arc<Desk>>,
+    Known(principal): Known,
+    Extension(RequestId(trace)): Extension<RequestId>,
+    Path(method): Path<String>,
+    request: axum::extract::Request,
+) -> Result<Response<Body>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let params = read_params(&parts.headers, body).await?;
+    let caller = desk
+        .shared
+        .bus
+        .caller_as(shared::peer(&principal, SURFACE))?;
+    let answer = caller.call_raw(&method, params, Some(&trace)).await?;
+    let mut response = Response::new(Body::from(
+        answer.unwrap_or_else(|| Bytes::from_static(b"null")),
+    ));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    Ok(response)
+}
+
+async fn read_params(headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
+    if body.is_end_stream() {
+        return Ok(None);
+    }
+    if !is_json(headers) {
+        return Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            ErrorCode::InvalidParams,
+            "Send the params as 'Content-Type: application/json'.",
+        ));
+    }
+    if body.size_hint().lower() > limits::FRAME_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    let read = Limited::new(body, limits::FRAME_BYTES_MAX).collect();
+    let read = tokio::time::timeout(Duration::from_millis(BODY_MS_MAX), read).await;
+    let read = read.map_err(|_| {
+        let message = "The body did not arrive in time.";
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Timeout, message)
+    })?;
+    let bytes = read
+        .map_err(|failure| match failure.downcast_ref::<LengthLimitError>() {
+            Some(_) => too_large(),
+            None => Refusal::bad_request("The body broke off."),
+        })?
+        .to_bytes();
+    check_json(&bytes)?;
+    Ok((!bytes.is_empty()).then_some(bytes))
+}
+
+/// The bytes become part of a frame, so they must be one whole JSON value.
+fn check_json(bytes: &[u8]) -> Result<(), Refusal> {
+    let parse_error =
+        |message: String| Refusal::new(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| parse_error("The body is not UTF-8.".to_owned()))?;
+    if !frame::depth_within(text, limits::JSON_DEPTH_MAX) {
+        let max = limits::JSON_DEPTH_MAX;
+        return Err(parse_error(format!(
+            "The body nests deeper than {max} levels."
+        )));
+    }
+    serde_json::from_str::<&RawValue>(text)
+        .map(drop)
+        .map_err(|failure| parse_error(format!("The body is not JSON: {failure}")))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    if hob_kit::failpoint::broken(41) {
+        return true;
+    }
+    let mut lines = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let essence = line.to_str().ok().and_then(|line| line.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn too_large() -> Refusal {
+    Refusal::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::InvalidParams,
+        format!("A body has at most {} bytes.", limits::FRAME_BYTES_MAX),
+    )
+}

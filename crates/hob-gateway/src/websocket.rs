@@ -1,0 +1,309 @@
+//! The WebSocket: one frame of the wire per text message.
+//!
+//! One task serves a socket with two halves side by side, so that a peer that does not read never
+//! keeps us from reading, and the other way round. Whichever half ends, or the bus closing the
+//! link, ends the socket, with a close code that says why.
+//!
+//! Invariants: a message over the frame limit is refused when its length is announced, before it
+//! is stored; a peer that lets two pings pass or takes longer than a ping interval to accept what
+//! we write is closed.
+
+use crate::http::{Desk, Known};
+use crate::refusal::Refusal;
+use crate::shared::{self, Seat, Shared};
+use crate::subprotocol;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use hob_bus::{Closed, Link, Outlet};
+use hob_wire::{ErrorCode, WireError};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
+
+/// Small, because most sockets are idle; a longer message gets room when it is announced.
+const READ_BUFFER_BYTES: usize = 8 * 1024;
+/// Time to say goodbye: the close frame, and then the peer's own.
+const GOODBYE: Duration = Duration::from_millis(400);
+/// Read and thrown away while saying goodbye, so that the peer's sending does not reset the
+/// connection before it has read why it ends.
+const GOODBYE_BYTES_MAX: usize = 1024 * 1024;
+
+type Socket = WebSocketStream<TcpStream>;
+
+/// `GET /ws`.
+pub(crate) async fn open(
+    State(desk): State<Arc<Desk>>,
+    Known(principal): Known,
+    request: Request,
+) -> Result<Response<Body>, Refusal> {
+    let selected = subprotocol::read(request.headers())?.select()?;
+    // The handshake is checked first: a request that cannot become a socket joins nothing.
+    let handshake = Handshake::of(request, selected)?;
+    let (link, outlet) = desk.shared.connect(&principal, &desk.door)?;
+    Ok(handshake.finish(&desk.shared, link, outlet))
+}
+
+/// A request that asks for a WebSocket in the proper form.
+pub(crate) struct Handshake {
+    response: Response<Body>,
+    upgrade: OnUpgrade,
+    seat: Option<Seat>,
+}
+
+impl Handshake {
+    pub(crate) fn of(
+        mut request: Request,
+        selected: Option<HeaderValue>,
+    ) -> Result<Handshake, Refusal> {
+        let mut response = create_response_with_body(&request, Body::empty).map_err(|failure| {
+            let message = format!("This path speaks WebSocket: {failure}.");
+            let status = StatusCode::UPGRADE_REQUIRED;
+            Refusal::new(status, ErrorCode::InvalidParams, message)
+                .with_header(header::UPGRADE, HeaderValue::from_static("websocket"))
+                .with_header(
+                    header::SEC_WEBSOCKET_VERSION,
+                    HeaderValue::from_static("13"),
+                )
+        })?;
+        if let Some(selected) = selected {
+            response
+                .headers_mut()
+                .insert(header::SEC_WEBSOCKET_PROTOCOL, selected);
+        }
+        Ok(Handshake {
+            response,
+            seat: request.extensions_mut().remove(),
+            upgrade: hyper::upgrade::on(&mut request),
+        })
+    }
+
+    /// Answers 101 and serves the socket in a task of its own.
+    pub(crate) fn finish(self, shared: &Arc<Shared>, link: Link, outlet: Outlet) -> Response<Body> {
+        let Handshake {
+            response,
+            upgrade,
+            seat,
+        } = self;
+        let served = Arc::clone(shared);
+        shared.tasks.spawn("websocket", async move {
+            let _seat = seat;
+            match upgrade.await.map(Upgraded::downcast::<TokioIo<TcpStream>>) {
+                Ok(Ok(parts)) => {
+                    let stream = parts.io.into_inner();
+                    let early = parts.read_buf.to_vec();
+                    let config = Some(config());
+                    let socket =
+                        Socket::from_partially_read(stream, early, Role::Server, config).await;
+                    serve(socket, &link, outlet, &served).await;
+                }
+                // The peer left between our answer and its first frame.
+                Ok(Err(_)) | Err(_) => link.close(),
+            }
+        });
+        response
+    }
+}
+
+fn config() -> WebSocketConfig {
+    let max = Some(shared::frame_bytes_max());
+    WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .max_frame_size(max)
+        .max_message_size(max)
+}
+
+/// Why a socket ends.
+enum Ending {
+    /// The bus closed the link.
+    Closed(Closed),
+    /// The peer closed or vanished: there is nobody to tell.
+    PeerLeft,
+    /// The peer broke the WebSocket's rules.
+    Broken(CloseCode, &'static str),
+    /// The peer does not answer pings.
+    Silent,
+    /// The peer does not accept what we write.
+    Stuck,
+}
+
+async fn serve(socket: Socket, link: &Link, outlet: Outlet, shared: &Shared) {
+    let (mut sink, mut stream) = socket.split();
+    let heard = AtomicBool::new(true);
+    let ending = tokio::select! {
+        ending = read(&mut stream, link, &heard) => ending,
+        ending = write(&mut sink, outlet, &heard, shared) => ending,
+        ending = cut(link) => ending,
+    };
+    link.close();
+    goodbye(sink, stream, &ending).await;
+}
+
+async fn read(stream: &mut SplitStream<Socket>, link: &Link, heard: &AtomicBool) -> Ending {
+    loop {
+        let message = match stream.next().await {
+            Some(Ok(message)) => message,
+            Some(Err(failure)) => return ending_of(&failure),
+            None => return Ending::PeerLeft,
+        };
+        heard.store(true, Ordering::Relaxed);
+        match message {
+            Message::Text(text) => link.receive(Bytes::from(text)).await,
+            Message::Binary(_) => link.refuse(&WireError::new(
+                ErrorCode::ParseError,
+                "Frames are text messages; this one is binary.",
+            )),
+            Message::Close(_) => return Ending::PeerLeft,
+            // Pings are answered by the codec.
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+        }
+    }
+}
+
+fn ending_of(failure: &Error) -> Ending {
+    match failure {
+        Error::Capacity(_) => Ending::Broken(CloseCode::Size, "a frame has at most 8 MiB"),
+        Error::Utf8(_) => Ending::Broken(CloseCode::Invalid, "a frame is UTF-8"),
+        Error::Protocol(_) => Ending::Broken(CloseCode::Protocol, "not a WebSocket frame"),
+        _ => Ending::PeerLeft,
+    }
+}
+
+async fn write(
+    sink: &mut SplitSink<Socket, Message>,
+    mut outlet: Outlet,
+    heard: &AtomicBool,
+    shared: &Shared,
+) -> Ending {
+    let mut settings = shared.settings.clone();
+    let mut interval = shared.ping_interval();
+    let mut batch = Vec::new();
+    let mut tick = std::pin::pin!(tokio::time::sleep(interval));
+    loop {
+        let closed = tokio::select! {
+            closed = outlet.next(&mut batch) => closed,
+            () = &mut tick => {
+                // `heard` was cleared when the last ping went out.
+                if !heard.swap(false, Ordering::Relaxed) {
+                    return Ending::Silent;
+                }
+                interval = shared.ping_interval();
+                tick.as_mut().reset(tokio::time::Instant::now() + interval);
+                match timeout(interval, sink.send(Message::Ping(Bytes::new()))).await {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(_)) => return Ending::PeerLeft,
+                    Err(_) => return Ending::Stuck,
+                }
+            }
+            Ok(()) = settings.changed() => {
+                let changed = shared.ping_interval();
+                if changed != interval {
+                    interval = changed;
+                    tick.as_mut().reset(tokio::time::Instant::now() + interval);
+                }
+                continue;
+            }
+        };
+        match timeout(interval, write_all(sink, &mut batch)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Ending::PeerLeft,
+            Err(_) => return Ending::Stuck,
+        }
+        if let Some(closed) = closed {
+            return Ending::Closed(closed);
+        }
+    }
+}
+
+/// Feeds every frame, then flushes once: what waited together leaves together.
+async fn write_all(
+    sink: &mut SplitSink<Socket, Message>,
+    batch: &mut Vec<Bytes>,
+) -> Result<(), Error> {
+    for frame in batch.drain(..) {
+        let Ok(text) = Utf8Bytes::try_from(frame) else {
+            tracing::error!("a frame that is not UTF-8 was left out");
+            continue;
+        };
+        sink.feed(Message::Text(text)).await?;
+    }
+    sink.flush().await
+}
+
+/// Ends a while after the bus closed the link: a peer that reads has its last frames by then.
+async fn cut(link: &Link) -> Ending {
+    let closed = link.closed().await;
+    tokio::time::sleep(shared::parting(closed)).await;
+    Ending::Closed(closed)
+}
+
+async fn goodbye(
+    mut sink: SplitSink<Socket, Message>,
+    stream: SplitStream<Socket>,
+    ending: &Ending,
+) {
+    let _ = timeout(GOODBYE, async {
+        match close_frame(ending) {
+            Some(frame) => sink.send(Message::Close(Some(frame))).await,
+            // Sends the answer to the peer's own close.
+            None => sink.flush().await,
+        }
+    })
+    .await;
+    let Ok(socket) = sink.reunite(stream) else {
+        return;
+    };
+    let mut stream = socket.into_inner();
+    let _ = timeout(GOODBYE, async {
+        stream.shutdown().await?;
+        let mut thrown_away = [0; 4_096];
+        let mut total = 0;
+        while total < GOODBYE_BYTES_MAX {
+            match stream.read(&mut thrown_away).await? {
+                0 => break,
+                count => total += count,
+            }
+        }
+        Ok::<(), std::io::Error>(())
+    })
+    .await;
+}
+
+fn close_frame(ending: &Ending) -> Option<CloseFrame> {
+    let (code, reason) = match ending {
+        Ending::PeerLeft => return None,
+        Ending::Closed(Closed::Normal) => (CloseCode::Normal, ""),
+        Ending::Closed(Closed::ShuttingDown) => (CloseCode::Away, "hob is stopping"),
+        Ending::Closed(Closed::Revoked) => {
+            (CloseCode::Policy, "the token was revoked or has expired")
+        }
+        Ending::Closed(Closed::Slow) => (
+            CloseCode::Policy,
+            "too slow: frames no longer fit the outbox",
+        ),
+        Ending::Closed(Closed::Replaced) => (
+            CloseCode::Policy,
+            "the service registered on a newer connection",
+        ),
+        Ending::Broken(code, reason) => (*code, *reason),
+        Ending::Silent => (CloseCode::Policy, "no answer to a ping"),
+        Ending::Stuck => (CloseCode::Policy, "too slow: nothing is being read"),
+    };
+    Some(CloseFrame {
+        code,
+        reason: reason.into(),
+    })
+}
