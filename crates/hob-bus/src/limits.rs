@@ -12,7 +12,7 @@ pub struct BusLimits {
     /// Requests one connection may have unanswered.
     pub pending_requests_max: usize,
     /// Shared by clones, so that the setting can change while the bus runs.
-    request_timeout_ms: Arc<AtomicU64>,
+    pub request_timeout_ms: Arc<AtomicU64>,
 }
 
 impl BusLimits {

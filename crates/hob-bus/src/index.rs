@@ -1,0 +1,115 @@
+//! Finds the subscribers of an event by what they asked for, not by asking each of them. Pure.
+
+use crate::event::SessionTag;
+use crate::filter::{Filter, Filters, PatternKey, patterns_of};
+use std::collections::{BTreeSet, HashMap};
+
+/// Links by pattern and session.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    topics: HashMap<Box<str>, Bucket>,
+    prefixes: HashMap<Box<str>, Bucket>,
+    every: Bucket,
+}
+
+/// The links that gave one pattern.
+#[derive(Debug, Default)]
+struct Bucket {
+    of_any: BTreeSet<u64>,
+    of_session: HashMap<Box<str>, BTreeSet<u64>>,
+}
+
+impl Index {
+    pub(crate) fn insert(&mut self, link: u64, filters: &Filters) {
+        for filter in filters.iter() {
+            let bucket = match PatternKey::of(&filter.pattern) {
+                PatternKey::Topic(topic) => self.topics.entry(topic.into()).or_default(),
+                PatternKey::Below(prefix) => self.prefixes.entry(prefix.into()).or_default(),
+                PatternKey::Every => &mut self.every,
+            };
+            bucket.insert(link, filter);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, link: u64, filters: &Filters) {
+        for filter in filters.iter() {
+            match PatternKey::of(&filter.pattern) {
+                PatternKey::Topic(topic) => prune(&mut self.topics, topic, link, filter),
+                PatternKey::Below(prefix) => prune(&mut self.prefixes, prefix, link, filter),
+                PatternKey::Every => self.every.remove(link, filter),
+            }
+        }
+    }
+
+    /// Puts every link that asked for this event into `found`, each once, in order.
+    pub(crate) fn find(&self, topic: &str, session: Option<&SessionTag>, found: &mut Vec<u64>) {
+        found.clear();
+        for key in patterns_of(topic) {
+            let bucket = match key {
+                PatternKey::Topic(topic) => self.topics.get(topic),
+                PatternKey::Below(prefix) => self.prefixes.get(prefix),
+                PatternKey::Every => Some(&self.every),
+            };
+            if let Some(bucket) = bucket {
+                bucket.find(session, found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+    }
+}
+
+impl Bucket {
+    fn insert(&mut self, link: u64, filter: &Filter) {
+        let links = match &filter.session {
+            None => &mut self.of_any,
+            Some(session) => self.of_session.entry((&**session).into()).or_default(),
+        };
+        links.insert(link);
+    }
+
+    fn remove(&mut self, link: u64, filter: &Filter) {
+        let Some(session) = &filter.session else {
+            self.of_any.remove(&link);
+            return;
+        };
+        if let Some(links) = self.of_session.get_mut(&**session) {
+            links.remove(&link);
+            if links.is_empty() {
+                self.of_session.remove(&**session);
+            }
+        }
+    }
+
+    fn find(&self, session: Option<&SessionTag>, found: &mut Vec<u64>) {
+        found.extend(&self.of_any);
+        let Some(session) = session else {
+            return;
+        };
+        let names = [Some(&session.id), session.key.as_ref()];
+        for links in names
+            .into_iter()
+            .flatten()
+            .filter_map(|name| self.of_session.get(&**name))
+        {
+            found.extend(links);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.of_any.is_empty() && self.of_session.is_empty()
+    }
+}
+
+fn prune(buckets: &mut HashMap<Box<str>, Bucket>, key: &str, link: u64, filter: &Filter) {
+    if let Some(bucket) = buckets.get_mut(key) {
+        bucket.remove(link, filter);
+        if bucket.is_empty() {
+            buckets.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "index_tests.rs"]
+mod tests;

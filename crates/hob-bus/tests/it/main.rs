@@ -1,0 +1,4 @@
+//! The bus from outside: frames in, frames out.
+
+mod desk;
+mod routing;
