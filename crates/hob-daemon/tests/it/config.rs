@@ -1,0 +1,244 @@
+//! `config.*` through the bus, with a real file.
+
+use crate::fixture::{Fixture, code};
+use hob_daemon::config::{Config, Parts, room};
+use hob_kit::settings::{Catalog, Key, Kind, Settings};
+use hob_kit::world::Env;
+use hob_wire::ErrorCode;
+use hob_wire::rooms::config::{Applied, Get, GetParams, Origin, Set, SetParams};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+const KEYS: &[Key] = &[
+    Key::new(
+        "log.level",
+        Kind::Choice(&["info", "debug"]),
+        "info",
+        "How much.",
+    )
+    .live(),
+    Key::new(
+        "gateway.max_connections",
+        Kind::Integer { min: 1, max: 100 },
+        "10",
+        "Bound.",
+    ),
+    Key::new("gateway.name", Kind::Text, "", "Its name.").live(),
+    Key::new("tools.shell", Kind::Text, "/bin/sh", "Which shell.").not_over_wire(),
+];
+
+struct House {
+    fixture: Fixture,
+    config: Config,
+    /// The level at each apply.
+    applied: Arc<Mutex<Vec<String>>>,
+}
+
+fn house_with(env: Env, text: &str) -> House {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.home.config_file(), text).expect("writes");
+    let catalog = Arc::new(Catalog::new(&[KEYS]));
+    let settings = Settings::of_home(&catalog, &fixture.home, &env).expect("loads");
+    let applied = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&applied);
+    let config = Config::new(Parts {
+        home: fixture.home.clone(),
+        env,
+        settings,
+        store: fixture.store.clone(),
+        apply: Box::new(move |settings| {
+            let level = settings.text("log.level").to_owned();
+            seen.lock().expect("is sound").push(level);
+        }),
+    });
+    fixture.bus.serve(room(config.clone())).expect("is served");
+    House {
+        fixture,
+        config,
+        applied,
+    }
+}
+
+fn house(text: &str) -> House {
+    house_with(Env::default(), text)
+}
+
+impl House {
+    async fn set(&self, key: &str, value: Value) -> Result<(Value, Applied), hob_wire::WireError> {
+        let key = key.to_owned();
+        let params = SetParams { key, value };
+        let changed = self.fixture.caller().call::<Set>(&params).await?;
+        Ok((changed.value, changed.applied))
+    }
+
+    async fn get(&self, key: &str) -> Value {
+        let params = GetParams {
+            key: Some(key.to_owned()),
+        };
+        let found = self.fixture.caller().call::<Get>(&params).await;
+        found.expect("finds").settings[0].value.clone()
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.fixture.home.config_file()).expect("is there")
+    }
+}
+
+#[tokio::test]
+async fn a_live_change_applies_at_once_and_is_announced() {
+    let house = house("# mine\n[log]\nlevel = \"info\" # quiet\n");
+    let mut watch = house.config.watch();
+    watch.mark_unchanged();
+    let changed = house.set("log.level", json!("debug")).await.expect("sets");
+    assert_eq!(changed, (json!("debug"), Applied::Now));
+    assert_eq!(*house.applied.lock().expect("is sound"), ["debug"]);
+    assert!(watch.has_changed().expect("lives"));
+    assert_eq!(watch.borrow_and_update().text("log.level"), "debug");
+    assert_eq!(house.text(), "# mine\n[log]\nlevel = \"debug\" # quiet\n");
+    let (notice, payload) = house.fixture.heard("config.changed").await;
+    assert_eq!(&*notice.source, "config");
+    assert_eq!(
+        payload,
+        json!({"key": "log.level", "value": "debug", "applied": "now"})
+    );
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_change_that_needs_a_restart_says_so_and_waits() {
+    let house = house("");
+    let changed = house.set("gateway.max_connections", json!(20)).await;
+    assert_eq!(changed.expect("sets"), (json!(20), Applied::Restart));
+    assert_eq!(house.get("gateway.max_connections").await, json!(20));
+    let in_effect = house.config.watch().borrow().u64("gateway.max_connections");
+    assert_eq!(in_effect, 10);
+    // Going back to what is in effect needs no restart any more.
+    let back = house.set("gateway.max_connections", Value::Null).await;
+    assert_eq!(back.expect("sets"), (json!(10), Applied::Now));
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_variable_of_the_environment_beats_the_file() {
+    let env = Env::from_pairs([("HOB_LOG_LEVEL", "info")]);
+    let house = house_with(env, "");
+    let changed = house.set("log.level", json!("debug")).await.expect("sets");
+    assert_eq!(changed, (json!("info"), Applied::Overridden));
+    assert!(house.text().contains("level = \"debug\""));
+    assert_eq!(house.config.watch().borrow().text("log.level"), "info");
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn settings_are_shown_with_their_origin() {
+    let env = Env::from_pairs([("HOB_GATEWAY_NAME", "x")]);
+    let house = house_with(env, "[log]\nlevel = \"debug\"\n");
+    let caller = house.fixture.caller();
+    let all = caller
+        .call::<Get>(&GetParams::default())
+        .await
+        .expect("shows");
+    let shown: Vec<_> = all
+        .settings
+        .iter()
+        .map(|s| (s.key.as_str(), s.origin, s.live))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("gateway.max_connections", Origin::Default, false),
+            ("gateway.name", Origin::Env, true),
+            ("log.level", Origin::File, true),
+            ("tools.shell", Origin::Default, false),
+        ]
+    );
+    let key = Some("gateway".to_owned());
+    let below = caller.call::<Get>(&GetParams { key }).await.expect("shows");
+    assert_eq!(below.settings.len(), 2);
+    let key = Some("gate".to_owned());
+    assert_eq!(
+        code(caller.call::<Get>(&GetParams { key }).await),
+        ErrorCode::NotFound
+    );
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn what_is_refused_changes_nothing() {
+    let house = house("[log]\nlevel = \"info\"\n");
+    for (key, value, expected) in [
+        ("log.levl", json!("debug"), ErrorCode::NotFound),
+        ("log.level", json!("loud"), ErrorCode::InvalidParams),
+        ("log.level", json!(7), ErrorCode::InvalidParams),
+        (
+            "gateway.max_connections",
+            json!(0),
+            ErrorCode::InvalidParams,
+        ),
+        ("tools.shell", json!("/tmp/evil"), ErrorCode::Forbidden),
+    ] {
+        assert_eq!(code(house.set(key, value).await), expected, "{key}");
+    }
+    assert_eq!(house.text(), "[log]\nlevel = \"info\"\n");
+    assert!(house.applied.lock().expect("is sound").is_empty());
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_file_broken_by_hand_is_not_written_over() {
+    let house = house("");
+    let broken = "[log]\nlevl = \"info\"\n";
+    std::fs::write(house.fixture.home.config_file(), broken).expect("writes");
+    let refused = house
+        .set("gateway.name", json!("x"))
+        .await
+        .expect_err("is refused");
+    assert_eq!(refused.code, ErrorCode::Conflict);
+    assert!(refused.message.contains("line 2"), "{}", refused.message);
+    assert_eq!(house.text(), broken);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn what_a_person_edited_meanwhile_is_taken_along() {
+    let house = house("");
+    let edited = "[log]\nlevel = \"debug\"\n";
+    std::fs::write(house.fixture.home.config_file(), edited).expect("writes");
+    house.set("gateway.name", json!("x")).await.expect("sets");
+    assert_eq!(house.config.watch().borrow().text("log.level"), "debug");
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let (_, payload) = house.fixture.heard("config.changed").await;
+        keys.push(payload["key"].clone());
+    }
+    assert_eq!(keys, ["gateway.name", "log.level"]);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn concurrent_changes_all_arrive() {
+    let house = house("");
+    let caller = house.fixture.caller();
+    let mut sets = tokio::task::JoinSet::new();
+    for number in 1..=20_u64 {
+        let caller = caller.clone();
+        let (key, value) = match number % 2 {
+            0 => ("gateway.max_connections", json!(number)),
+            _ => ("gateway.name", json!(number.to_string())),
+        };
+        let params = SetParams {
+            key: key.to_owned(),
+            value,
+        };
+        sets.spawn(async move { caller.call::<Set>(&params).await.expect("sets") });
+    }
+    sets.join_all().await;
+    let catalog = Arc::new(Catalog::new(&[KEYS]));
+    let file = Settings::of_home(&catalog, &house.fixture.home, &Env::default()).expect("loads");
+    assert_eq!(
+        house.get("gateway.name").await,
+        json!(file.text("gateway.name"))
+    );
+    assert_eq!(file.u64("gateway.max_connections") % 2, 0);
+    house.fixture.close().await;
+}

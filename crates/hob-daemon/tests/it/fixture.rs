@@ -1,0 +1,101 @@
+//! A home with a store and a bus, and a watcher that keeps every event it hears.
+
+use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::home::Home;
+use hob_kit::tasks::Tasks;
+use hob_store::{Store, StoreOptions};
+use hob_wire::{ErrorCode, WireError};
+use serde_json::Value;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Generous, because test machines are noisy; nothing waits that long unless it is broken.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Fixture {
+    pub(crate) home: Home,
+    pub(crate) store: Store,
+    pub(crate) bus: Bus,
+    pub(crate) tasks: Tasks,
+    events: tokio::sync::Mutex<mpsc::Receiver<Notice>>,
+    _directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
+        let directory = tempfile::tempdir().expect("a directory");
+        let home = Home::at(directory.path());
+        home.ensure().expect("makes it");
+        let (publisher, inbox) = publisher();
+        let store = Store::open(StoreOptions {
+            database: home.database(),
+            clock: Clock::system(),
+            dice: Dice::seeded(7),
+            publisher,
+            had_life: false,
+        })
+        .expect("opens");
+        let tasks = Tasks::new();
+        let bus = Bus::new(BusParts {
+            log: store.event_log(),
+            inbox,
+            clock: Clock::system(),
+            dice: Dice::seeded(8),
+            tasks: tasks.clone(),
+            limits: BusLimits::default(),
+            version: "0.0.0".to_owned(),
+        });
+        let (heard, events) = mpsc::channel(1_024);
+        let watcher = Room::new("watcher").subscribe("*", move |notice| {
+            let heard = heard.clone();
+            async move {
+                let _ = heard.send(notice).await;
+            }
+        });
+        bus.serve(watcher).expect("is served");
+        Fixture {
+            home,
+            store,
+            bus,
+            tasks,
+            events: tokio::sync::Mutex::new(events),
+            _directory: directory,
+        }
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        self.bus.caller("test")
+    }
+
+    /// The next event of this topic and its payload.
+    pub(crate) async fn heard(&self, topic: &str) -> (Notice, Value) {
+        let mut events = self.events.lock().await;
+        let wait = async {
+            loop {
+                let notice = events.recv().await.expect("the watcher lives");
+                if &*notice.topic == topic {
+                    return notice;
+                }
+            }
+        };
+        let notice = tokio::time::timeout(DEADLINE, wait).await;
+        let notice = notice.unwrap_or_else(|_| panic!("no {topic} was heard"));
+        let payload = notice.payload.as_deref().unwrap_or(b"null");
+        let payload = serde_json::from_slice(payload).expect("is JSON");
+        (notice, payload)
+    }
+
+    /// Stops everything; every test ends with it, so that a hanging task fails the test.
+    pub(crate) async fn close(self) {
+        let drained = self.bus.drain(DEADLINE).await;
+        assert!(drained, "the bus drains");
+        assert!(self.tasks.finish(DEADLINE).await, "every task ends");
+        self.store.close().await;
+    }
+}
+
+pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, WireError>) -> ErrorCode {
+    result.expect_err("is refused").code
+}

@@ -1,0 +1,12 @@
+//! The rooms over a real bus and a real SQLite file: what a caller on the bus sees.
+
+#[cfg(test)]
+mod config;
+#[cfg(test)]
+mod daemon;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod log;
+#[cfg(test)]
+mod sessions;

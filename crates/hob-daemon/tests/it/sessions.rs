@@ -1,0 +1,198 @@
+//! `session.*` through the bus.
+
+use crate::fixture::{Fixture, code};
+use hob_bus::Peer;
+use hob_wire::rooms::session::{
+    Create, CreateParams, Delete, DeleteParams, Export, ExportParams, Get, GetParams, History,
+    HistoryParams, Label, LabelParams, List, ListParams, Send, SendParams,
+};
+use hob_wire::{Content, ErrorCode, Role, Scope, Scopes};
+
+fn house() -> Fixture {
+    let fixture = Fixture::new();
+    let room = hob_daemon::session::room(&fixture.store);
+    fixture.bus.serve(room).expect("is served");
+    fixture
+}
+
+fn named(key: &str) -> CreateParams {
+    CreateParams {
+        session_key: Some(key.to_owned()),
+        ..CreateParams::default()
+    }
+}
+
+fn message(key: &str, text: &str) -> SendParams {
+    SendParams {
+        session_key: key.to_owned(),
+        content: Content::Text(text.to_owned()),
+        role: None,
+        idempotency_key: None,
+    }
+}
+
+fn history(key: &str) -> HistoryParams {
+    HistoryParams {
+        session_key: key.to_owned(),
+        limit: None,
+        before: None,
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_created_once_and_found_by_key_and_id() {
+    let house = house();
+    let caller = house.caller();
+    let first = caller
+        .call::<Create>(&named("chat:main"))
+        .await
+        .expect("creates");
+    assert!(first.created);
+    let (notice, payload) = house.heard("session.created").await;
+    assert_eq!(&*notice.source, "sessions");
+    assert_eq!(payload["sessionKey"], "chat:main");
+    assert!(notice.session.expect("has a tag").matches("chat:main"));
+
+    let again = caller
+        .call::<Create>(&named("chat:main"))
+        .await
+        .expect("finds");
+    assert!(!again.created);
+    assert_eq!(again.session.id, first.session.id);
+    for session_key in ["chat:main".to_owned(), first.session.id.to_string()] {
+        let found = caller.call::<Get>(&GetParams { session_key }).await;
+        assert_eq!(found.expect("finds").id, first.session.id);
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_message_is_kept_heard_and_paged() {
+    let house = house();
+    let caller = house.caller();
+    caller
+        .call::<Create>(&named("chat:main"))
+        .await
+        .expect("creates");
+    let sent = caller
+        .call::<Send>(&message("chat:main", "hello"))
+        .await
+        .expect("sends");
+    assert_eq!(sent.seq, 1);
+    let (_, payload) = house.heard("session.message").await;
+    assert_eq!(payload["content"], "hello");
+    assert_eq!(payload["sessionKey"], "chat:main");
+    assert_eq!(payload["id"], sent.message_id.to_string());
+
+    let mut reply = message("chat:main", "good day");
+    reply.role = Some(Role::Assistant);
+    caller.call::<Send>(&reply).await.expect("sends");
+    let page = caller
+        .call::<History>(&history("chat:main"))
+        .await
+        .expect("reads");
+    let roles: Vec<Role> = page.messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant]);
+    assert_eq!(page.next, None);
+
+    let export = ExportParams {
+        session_key: "chat:main".to_owned(),
+        after: Some(1),
+        limit: None,
+    };
+    let rest = caller.call::<Export>(&export).await.expect("reads");
+    assert_eq!(rest.messages.len(), 1);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn many_concurrent_repeats_of_one_request_are_one_message() {
+    let house = house();
+    let caller = house.caller();
+    caller
+        .call::<Create>(&named("chat:main"))
+        .await
+        .expect("creates");
+    let mut keyed = message("chat:main", "once");
+    keyed.idempotency_key = Some("k".to_owned());
+    let mut sends = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let (caller, keyed) = (caller.clone(), keyed.clone());
+        sends.spawn(async move { caller.call::<Send>(&keyed).await.expect("sends") });
+    }
+    let answers = sends.join_all().await;
+    assert!(
+        answers.iter().all(|sent| *sent == answers[0]),
+        "all get the same answer"
+    );
+    let page = caller
+        .call::<History>(&history("chat:main"))
+        .await
+        .expect("reads");
+    assert_eq!(page.messages.len(), 1);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn labels_lists_and_deletion() {
+    let house = house();
+    let caller = house.caller();
+    for key in ["one", "two"] {
+        caller.call::<Create>(&named(key)).await.expect("creates");
+    }
+    let label = LabelParams {
+        session_key: "one".to_owned(),
+        label: Some("First".to_owned()),
+    };
+    let labelled = caller.call::<Label>(&label).await.expect("labels");
+    assert_eq!(labelled.label.as_deref(), Some("First"));
+    let listed = caller
+        .call::<List>(&ListParams::default())
+        .await
+        .expect("lists");
+    assert_eq!(listed.sessions.len(), 2);
+    let delete = DeleteParams {
+        session_key: "one".to_owned(),
+    };
+    caller.call::<Delete>(&delete).await.expect("deletes");
+    let (_, payload) = house.heard("session.deleted").await;
+    assert_eq!(payload["sessionKey"], "one");
+    assert_eq!(
+        code(caller.call::<Delete>(&delete).await),
+        ErrorCode::NotFound
+    );
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_by_its_code() {
+    let house = house();
+    let caller = house.caller();
+    let missing = message("nowhere", "hello");
+    assert_eq!(
+        code(caller.call::<Send>(&missing).await),
+        ErrorCode::NotFound
+    );
+    let garbage = Some(bytes::Bytes::from_static(
+        br#"{"sessionKey":"a","colour":1}"#,
+    ));
+    let refused = caller.call_raw("session.send", garbage, None).await;
+    assert_eq!(code(refused), ErrorCode::InvalidParams);
+
+    let reader = Peer {
+        name: "reader".to_owned(),
+        surface: "http",
+        principal: "t1".to_owned(),
+        scopes: Scopes::rank(Scope::Read),
+    };
+    let reader = house.bus.caller_as(reader).expect("connects");
+    assert_eq!(
+        code(reader.call::<Create>(&named("x")).await),
+        ErrorCode::Forbidden
+    );
+    reader
+        .call::<List>(&ListParams::default())
+        .await
+        .expect("may read");
+    house.close().await;
+}

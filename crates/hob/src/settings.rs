@@ -1,0 +1,13 @@
+//! Every key of the config file, from the crates that own them.
+
+use hob_kit::settings::Catalog;
+use std::sync::Arc;
+
+/// All settings, in the order the default file shows them.
+pub fn catalog() -> Arc<Catalog> {
+    Arc::new(Catalog::new(&[hob_gateway::KEYS, hob_kit::logging::KEYS]))
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;
