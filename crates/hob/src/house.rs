@@ -222,7 +222,7 @@ impl House {
             version: VERSION.to_owned(),
         };
         let text = serde_json::to_vec(&state)?;
-        file::replace(&self.world.home.state_file(), &text)
+        file::replace_unsynced(&self.world.home.state_file(), &text)
             .context("the state file run/daemon.json cannot be written")?;
         let pryx = match self.world.env.text("PRYX_LISTEN_ADDR") {
             Some(_) => format!("PRYX_CORE_LISTEN_ADDR={address}\n"),

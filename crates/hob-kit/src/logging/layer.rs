@@ -34,7 +34,7 @@ pub struct LogLayer(pub(super) Arc<Shared>);
 
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        if self.0.allows(*metadata.level()) {
+        if self.0.allows(metadata) {
             Interest::always()
         } else {
             Interest::never()
@@ -42,7 +42,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        self.0.allows(*metadata.level())
+        self.0.allows(metadata)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {

@@ -132,6 +132,22 @@ fn the_level_changes_while_running() {
 }
 
 #[test]
+fn of_other_crates_only_warnings_are_kept() {
+    let fixture = Fixture::new("[log]\nlevel = \"trace\"\n");
+    fixture.logging(|| {
+        tracing::trace!(target: "hyper::proto", "header: secret");
+        tracing::warn!(target: "hyper::proto", "odd");
+        tracing::trace!(target: "hob_bus::router", "routed");
+    });
+    let messages: Vec<String> = fixture
+        .lines()
+        .into_iter()
+        .map(|line| line.message)
+        .collect();
+    assert_eq!(messages, ["odd", "routed"]);
+}
+
+#[test]
 fn files_are_put_aside_by_size_and_the_oldest_removed() {
     let fixture = Fixture::new("[log]\nfile_bytes_max = 65536\nfiles_max = 3\n");
     std::fs::write(

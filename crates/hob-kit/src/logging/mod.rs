@@ -27,6 +27,9 @@ pub const MESSAGE_BYTES_MAX: usize = 8 * 1024;
 /// Lines waiting for whoever turns them into events; beyond that they are left out.
 pub const HOOK_LINES_MAX: usize = 1_024;
 
+/// How the module paths of this workspace begin.
+const OWN_TARGETS: &str = "hob";
+
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// The log's settings.
@@ -153,8 +156,12 @@ impl Log {
 }
 
 impl Shared {
-    fn allows(&self, level: Level) -> bool {
-        rank(LevelFilter::from_level(level)) <= self.level.load(Ordering::Relaxed)
+    /// What other people's crates have to say in detail is theirs, and may hold what passes
+    /// through them; of them only warnings and errors are kept.
+    fn allows(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        let level = *metadata.level();
+        let wanted = rank(LevelFilter::from_level(level)) <= self.level.load(Ordering::Relaxed);
+        wanted && (level <= Level::WARN || metadata.target().starts_with(OWN_TARGETS))
     }
 
     fn level(&self) -> LevelFilter {
