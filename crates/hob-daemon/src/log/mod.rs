@@ -4,12 +4,21 @@
 
 use hob_bus::{Emitter, Room};
 use hob_kit::logging::{self, LogLine as Logged};
+use hob_wire::rooms::gateway::{ServiceConnected, ServiceDisconnected};
 use hob_wire::rooms::log::{Line, LogLine};
 use tokio::sync::mpsc;
 
-/// The service `log`.
+/// The service `log`. It also writes down which services come and go, which the bus only says
+/// to whoever listens at that moment.
 pub fn room() -> Room {
-    Room::new("log").event::<LogLine>()
+    Room::new("log")
+        .event::<LogLine>()
+        .on::<ServiceConnected, _, _>(|_, named| async move {
+            tracing::info!(service = named.service, "a service connected");
+        })
+        .on::<ServiceDisconnected, _, _>(|_, named| async move {
+            tracing::info!(service = named.service, "a service went away");
+        })
 }
 
 /// Turns the log's lines into events until the log ends: a task of its own.
