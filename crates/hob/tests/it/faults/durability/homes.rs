@@ -1,5 +1,6 @@
 //! Fault 10: more than one daemon wants the same home, over honest and over stale traces.
 
+use crate::faults::http;
 use crate::faults::process::{Beside, Racer};
 use crate::faults::rig::Rig;
 use crate::faults::trial::Trial;
@@ -48,8 +49,43 @@ fn f10_two_daemons_one_home() {
     let winners = race(&rig);
     tries += RACERS;
     assert_eq!(winners, 1, "one daemon a home");
-    trial.figure("second_starts", tries);
+    lost_lock_is_fenced(&mut rig);
+    trial.figure("second_starts", tries + 1);
     trial.figure("double_writers", winners - 1);
+}
+
+/// Somebody removes the lock file, so a second daemon gets past it: from its first write on the
+/// former one writes nothing.
+fn lost_lock_is_fenced(rig: &mut Rig) {
+    rig.start();
+    let bearer = format!("Authorization: Bearer {}", rig.token());
+    let create = |port: u16, key: &str| {
+        let lines = [bearer.as_str(), "Content-Type: application/json"];
+        let body = json!({ "sessionKey": key }).to_string();
+        let reply = http::post(port, "/api/rpc/session.create", &lines, &body);
+        reply.expect("an answer").status
+    };
+    assert_eq!(create(rig.port(), "before"), 200);
+    std::fs::remove_file(rig.home().join("hob.db.lock")).expect("the lock file");
+    let mut second = rig.start_racer(RACERS);
+    // A second daemon that notices and refuses is as good as a fence.
+    let Some(line) = second.address() else {
+        return;
+    };
+    let port = line
+        .trim()
+        .rsplit(':')
+        .next()
+        .and_then(|port| port.parse().ok());
+    let port = port.expect("an address with a port");
+    assert_eq!(create(port, "by the second"), 200);
+    assert_eq!(
+        create(rig.port(), "by the first"),
+        503,
+        "the former daemon is fenced"
+    );
+    assert_eq!(create(port, "by the second again"), 200);
+    rig.kill();
 }
 
 fn second_refuses(rig: &Rig) {
