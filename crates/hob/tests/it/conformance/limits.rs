@@ -142,9 +142,12 @@ async fn nesting_is_bounded() {
                 .contains(&flat)
         );
     }
-    let body = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    let answer = http::rpc(&house, &house.token(), "deep.dive", &body).await;
-    assert_eq!(answer.status, 400, "{answer:?}");
+    // A body is a part of the frame it becomes.
+    for (depth, status) in [(JSON_DEPTH_MAX - 1, 404), (JSON_DEPTH_MAX, 400), (200, 400)] {
+        let body = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let answer = http::rpc(&house, &house.token(), "nobody.home", &body).await;
+        assert_eq!(answer.status, status, "{depth}: {answer:?}");
+    }
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ const BURST: usize = 40;
 #[tokio::test]
 async fn a_peer_that_does_not_pong_is_closed() {
     let house = House::builder()
-        .env("HOB_GATEWAY_PING_INTERVAL", "300ms")
+        .env("HOB_GATEWAY_PING_INTERVAL", "500ms")
         .start();
     let mut watcher = Peer::owner(&house).await;
     watcher.subscribe(&["service.disconnected"]).await;
@@ -53,7 +53,9 @@ async fn sleeper(house: &House, surface: Surface) -> Peer {
         Surface::Unix => Peer::on(surface, house, &house.token()).await,
         Surface::Ws => {
             let socket = TcpSocket::new_v4().expect("a socket");
-            socket.set_recv_buffer_size(4_096).expect("a small buffer");
+            socket
+                .set_recv_buffer_size(256 * 1024)
+                .expect("a small buffer");
             let address = house.address().parse().expect("an address");
             let stream = socket.connect(address).await.expect("the port accepts");
             let request = ws_request(house, &house.token());
@@ -94,6 +96,11 @@ async fn a_slow_consumer_is_told_its_gap_and_closed_and_may_resume() {
         let event = awake.event().await;
         assert_eq!(event["payload"]["n"], n);
         all.push(number(&event, "seq"));
+        // What waits for a closed peer does not wait for ever, so it reads as soon as it may.
+        let stats = awake.call("gateway.stats", json!({})).await;
+        if number(&stats, "slowClosedTotal") == 2 {
+            break;
+        }
     }
     for peer in &mut slow {
         let (frames, _) = peer.until_closed().await;

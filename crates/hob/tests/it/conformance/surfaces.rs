@@ -16,7 +16,11 @@ async fn health_is_open_and_the_rest_is_not() {
         assert_eq!(answer.status, 401, "{path}: {answer:?}");
         let by_parameter = format!("{path}?token={}", house.token());
         let answer = http::send(&house, &http::head(&house, "GET", &by_parameter, &[]), "").await;
-        assert_eq!(answer.status, 401, "a token in a URL is none: {path}");
+        let status = answer.status;
+        assert!(
+            [400, 401].contains(&status),
+            "a token in a URL is none: {path} {status}"
+        );
     }
     assert_eq!(
         http::get(&house, "/ready", &house.token()).await.status,
