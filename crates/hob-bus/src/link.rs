@@ -89,6 +89,22 @@ impl Link {
         self.hub.close(&self.party, Closed::Normal);
     }
 
+    /// Answers a message that is no frame at all, such as a binary one: `error` under the id
+    /// `unknown`.
+    pub fn refuse(&self, error: &WireError) {
+        self.hub.answer_error(&self.party, UNKNOWN_ID, error);
+    }
+
+    /// Ends as soon as the link is closed by either side, while frames may still wait in its
+    /// outlet: a transport whose peer does not read cannot wait for those.
+    pub async fn closed(&self) -> Closed {
+        match self.party.outbox() {
+            Some(outbox) => outbox.ended().await,
+            // Only a caller has none, and a caller has no link.
+            None => std::future::pending().await,
+        }
+    }
+
     async fn request(&self, frame: &Bytes, request: RequestEnvelope<'_>) {
         let ask = Ask {
             id: &request.id,

@@ -28,6 +28,7 @@ pub(crate) struct Outbox {
     closed: AtomicBool,
     filled: Notify,
     emptied: Notify,
+    ended: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +62,7 @@ impl Outbox {
             closed: AtomicBool::new(false),
             filled: Notify::new(),
             emptied: Notify::new(),
+            ended: Notify::new(),
         }
     }
 
@@ -193,6 +195,18 @@ impl Outbox {
         drop(dropped);
     }
 
+    /// Ends as soon as the outbox is closed, whatever still waits in it.
+    pub(crate) async fn ended(&self) -> Closed {
+        loop {
+            let mut ended = std::pin::pin!(self.ended.notified());
+            ended.as_mut().enable();
+            if let Some(reason) = self.state().closed {
+                return reason;
+            }
+            ended.await;
+        }
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -216,6 +230,7 @@ impl Outbox {
         drop(state);
         self.filled.notify_one();
         self.emptied.notify_waiters();
+        self.ended.notify_waiters();
         first
     }
 

@@ -342,3 +342,27 @@ async fn there_is_a_bound_on_connections() {
     drop(first);
     assert!(desk.bus.connect(peer()).is_ok());
 }
+
+#[tokio::test]
+async fn a_transport_hears_of_the_close_while_frames_still_wait() {
+    let desk = Desk::new();
+    let peer = hob_bus::Peer {
+        name: "guest".into(),
+        surface: "ws",
+        principal: "guest".into(),
+        scopes: Scopes::rank(Scope::Read),
+    };
+    let (link, mut outlet) = desk.bus.connect(peer).expect("room for a connection");
+    link.refuse(&hob_wire::WireError::new(
+        hob_wire::ErrorCode::ParseError,
+        "binary",
+    ));
+    desk.bus.close_principal("nobody");
+    link.close();
+    assert_eq!(link.closed().await, hob_bus::Closed::Normal);
+    let mut frames = Vec::new();
+    assert_eq!(outlet.next(&mut frames).await, None);
+    let refusal: Value = serde_json::from_slice(&frames[0]).expect("JSON");
+    assert_eq!(refusal["id"], "unknown");
+    assert_eq!(refusal["error"]["code"], "PARSE_ERROR");
+}
