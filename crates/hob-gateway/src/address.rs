@@ -2,6 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+/// The port when it is free and nobody chose another.
+const DEFAULT_PORT: u16 = 7717;
+
 /// Reads `127.0.0.1:7717`, `[::1]:7717` or `localhost:7717`, or says why not and what to do
 /// instead.
 pub(crate) fn parse(text: &str) -> Result<SocketAddr, String> {
@@ -14,7 +17,10 @@ pub(crate) fn parse(text: &str) -> Result<SocketAddr, String> {
     if parsed.ip().is_loopback() || hob_kit::failpoint::broken(47) {
         return Ok(parsed);
     }
-    let port = parsed.port();
+    let port = match parsed.port() {
+        0 => DEFAULT_PORT,
+        port => port,
+    };
     Err(format!(
         "{text} can be reached from other machines, and hob listens on loopback only. Keep 127.0.0.1:{port} and reach it from elsewhere with: ssh -L {port}:127.0.0.1:{port} HOST"
     ))

@@ -19,6 +19,7 @@ fn loopback_is_taken_in_each_form() {
 fn anything_else_is_refused_with_the_way_out() {
     for text in [
         "0.0.0.0:7717",
+        "0.0.0.0:0",
         "[::]:7717",
         "192.168.1.2:7717",
         "[::ffff:127.0.0.1]:7717",

@@ -17,6 +17,8 @@ pub const OWNER: &str = "owner";
 /// Longest name of a token.
 pub const TOKEN_NAME_BYTES_MAX: usize = 64;
 
+/// No token is longer, so a longer text is not worth hashing.
+pub(crate) const TOKEN_BYTES_MAX: usize = 256;
 const OWNER_SECRET_BYTES: usize = 32;
 const ID_BYTES: usize = 4;
 const SECRET_BYTES: usize = 24;

@@ -138,33 +138,45 @@ impl Site {
 }
 
 impl Desk {
-    /// Lets the sender of these headers in by their one credential.
+    /// Lets the sender of these headers in by its bearer token.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        let bearer = bearer(headers)?;
-        let offered = subprotocol::read(headers)?.token;
-        let token = match (bearer, offered) {
+        let token = bearer(headers)?;
+        self.admit_holder(token, headers)
+    }
+
+    /// Lets the opener of a WebSocket in, which in a browser cannot set headers: by its bearer
+    /// token or by the one among the subprotocols it offers.
+    pub(crate) fn admit_socket(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        let token = match (bearer(headers)?, subprotocol::read(headers)?.token) {
             (Some(_), Some(_)) => {
                 return Err(Refusal::bad_request(
                     "Send the token once: as a header or as a subprotocol.",
                 ));
             }
-            (Some(token), None) | (None, Some(token)) => token,
-            (None, None) if hob_kit::failpoint::broken(41) => {
+            (one, other) => one.or(other),
+        };
+        self.admit_holder(token, headers)
+    }
+
+    fn admit_holder(&self, token: Option<&str>, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        let Some(token) = token else {
+            if hob_kit::failpoint::broken(41) {
                 return Ok(crate::vargos::principal());
             }
-            (None, None) => return Err(unauthorized(door::no_credential())),
+            return Err(unauthorized(door::no_credential()));
         };
         let mut principal = self.door.admit(token).map_err(unauthorized)?;
         if hob_kit::failpoint::broken(44)
-            && let Some(declared) = headers.get("x-hob-scopes").and_then(|v| v.to_str().ok())
+            && let Some(declared) = headers.get("x-hob-scopes")
         {
+            let declared = declared.to_str().unwrap_or_default();
             principal.scopes = declared.parse().unwrap_or(principal.scopes);
         }
         Ok(principal)
     }
 }
 
-/// A request whose token the book knows.
+/// A request whose bearer token the book knows.
 pub(crate) struct Known(pub(crate) Principal);
 
 impl FromRequestParts<Arc<Desk>> for Known {
@@ -175,7 +187,7 @@ impl FromRequestParts<Arc<Desk>> for Known {
     }
 }
 
-/// A request whose token has scope `read`.
+/// A request whose bearer token has scope `read`.
 pub(crate) struct Reader;
 
 impl FromRequestParts<Arc<Desk>> for Reader {

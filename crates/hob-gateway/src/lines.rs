@@ -9,7 +9,7 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const READ_BYTES: usize = 8 * 1024;
-/// A write buffer that grew beyond this for one batch is given back.
+/// A buffer that grew beyond this for once is given back.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 
 /// Reads lines.
@@ -70,6 +70,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         };
         let mut line = self.buffer.split_to(self.searched + offset + 1);
         self.searched = 0;
+        if self.buffer.is_empty() && line.len() > KEPT_BYTES_MAX {
+            // A long line's room is not kept for the short ones after it.
+            self.buffer = BytesMut::new();
+        }
         line.truncate(line.len() - 1);
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);

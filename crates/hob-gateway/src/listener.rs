@@ -15,12 +15,18 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Time for a request's head to arrive, and for an idle connection to be kept.
 const HEAD_MS_MAX: u64 = 10_000;
 /// Header lines of one request.
 const HEADERS_MAX: usize = 64;
+/// Connections without a seat that are told so; beyond them one is closed without a word.
+const PORCH_MAX: usize = 64;
+/// Time that telling them takes at the most.
+const PORCH_MS_MAX: u64 = 500;
 /// Wait before accepting again when the machine is short of something.
 const ACCEPT_RETRY_MS: u64 = 100;
 
@@ -46,7 +52,8 @@ pub(crate) async fn accept(
     shared: Arc<Shared>,
     check: Option<PeerCheck>,
 ) {
-    let no_seat = no_seat();
+    let no_seat: Arc<[u8]> = no_seat().into();
+    let porch = Arc::new(Semaphore::new(PORCH_MAX));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -60,7 +67,10 @@ pub(crate) async fn accept(
             }
         };
         let Some(seat) = shared.seat() else {
-            let _ = stream.try_write(&no_seat);
+            if let Ok(place) = Arc::clone(&porch).try_acquire_owned() {
+                let told = turn_away(stream, Arc::clone(&no_seat), place);
+                shared.tasks.spawn_until_stop("turn-away", told);
+            }
             continue;
         };
         let _ = stream.set_nodelay(true);
@@ -84,6 +94,19 @@ fn no_seat() -> Vec<u8> {
     let body = serde_json::json!({ "error": shared::too_many() }).to_string();
     let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json";
     format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Tells a connection that there is no seat. Closing at once would reset it before the peer,
+/// which is still sending, has read why.
+async fn turn_away(mut stream: TcpStream, told: Arc<[u8]>, _place: OwnedSemaphorePermit) {
+    let parting = async {
+        stream.write_all(&told).await?;
+        stream.shutdown().await?;
+        let mut thrown_away = [0; 4_096];
+        while stream.read(&mut thrown_away).await? > 0 {}
+        Ok::<(), io::Error>(())
+    };
+    let _ = tokio::time::timeout(Duration::from_millis(PORCH_MS_MAX), parting).await;
 }
 
 async fn passes(stream: &TcpStream, check: Option<PeerCheck>) -> bool {

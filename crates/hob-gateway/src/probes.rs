@@ -155,11 +155,15 @@ impl Page {
     /// Left out where there is no /proc.
     fn process(&mut self) {
         if let Some(bytes) = resident_bytes() {
-            let name = "process_resident_memory_bytes";
+            let name = "hob_process_resident_bytes";
             self.gauge(name, "Resident memory.", bytes);
         }
         if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
-            self.gauge("process_open_fds", "Open files.", files.count() as u64);
+            self.gauge(
+                "hob_process_open_files",
+                "Open files.",
+                files.count() as u64,
+            );
         }
     }
 

@@ -5,6 +5,7 @@ use crate::http::{Desk, JSON, Known, RequestId};
 use crate::refusal::Refusal;
 use crate::shared;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
@@ -24,9 +25,10 @@ pub(crate) async fn call(
     State(desk): State<Arc<Desk>>,
     Known(principal): Known,
     Extension(RequestId(trace)): Extension<RequestId>,
-    Path(method): Path<String>,
+    method: Result<Path<String>, PathRejection>,
     request: axum::extract::Request,
 ) -> Result<Response<Body>, Refusal> {
+    let Path(method) = method.map_err(|failure| Refusal::bad_request(failure.body_text()))?;
     let (parts, body) = request.into_parts();
     let params = read_params(&parts.headers, body).await?;
     let caller = desk

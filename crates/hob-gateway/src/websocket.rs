@@ -8,7 +8,7 @@
 //! is stored; a peer that lets two pings pass or takes longer than a ping interval to accept what
 //! we write is closed.
 
-use crate::http::{Desk, Known};
+use crate::http::Desk;
 use crate::refusal::Refusal;
 use crate::shared::{self, Seat, Shared};
 use crate::subprotocol;
@@ -47,9 +47,9 @@ type Socket = WebSocketStream<TcpStream>;
 /// `GET /ws`.
 pub(crate) async fn open(
     State(desk): State<Arc<Desk>>,
-    Known(principal): Known,
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
+    let principal = desk.admit_socket(request.headers())?;
     let selected = subprotocol::read(request.headers())?.select()?;
     // The handshake is checked first: a request that cannot become a socket joins nothing.
     let handshake = Handshake::of(request, selected)?;
@@ -164,7 +164,7 @@ async fn read(stream: &mut SplitStream<Socket>, link: &Link, heard: &AtomicBool)
             Message::Text(text) => link.receive(Bytes::from(text)).await,
             Message::Binary(_) => link.refuse(&WireError::new(
                 ErrorCode::ParseError,
-                "Frames are text messages; this one is binary.",
+                "A frame is a text message; this one is binary.",
             )),
             Message::Close(_) => return Ending::PeerLeft,
             // Pings are answered by the codec.
