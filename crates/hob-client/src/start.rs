@@ -53,6 +53,11 @@ impl Launch {
         }
     }
 
+    /// Whether `HOB_AUTOSTART` leaves starting to us.
+    pub fn is_allowed(&self) -> bool {
+        self.allowed
+    }
+
     /// Makes sure that the home's daemon answers, starting it unless that is forbidden.
     pub async fn ensure(&self) -> Result<(), ClientError> {
         match Link::open(&Target::home(&self.home)).await {

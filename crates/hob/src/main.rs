@@ -1,1 +1,7 @@
-fn main() {}
+//! The `hob` program: everything it does is in the library beside it, where tests reach it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hob::main()
+}

@@ -1,7 +1,11 @@
 //! The whole product from outside: the built binary, its sockets, its files, its exit codes.
 
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
 mod conformance;
+#[cfg(test)]
+mod docs;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]

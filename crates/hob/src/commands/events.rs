@@ -1,0 +1,179 @@
+//! `hob events`: what happens, as it happens.
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::render::words::{cut, one_line, pad};
+use crate::render::{Screen, Tone, moment};
+use crate::terminal::Terminal;
+use crate::tree::text;
+use clap::{Arg, ArgMatches, Command, value_parser};
+use hob_client::{Event, Item, LinkState, Subscription};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// Columns of the topic, so that what follows lines up.
+const TOPIC_COLUMNS: usize = 20;
+
+pub fn command() -> Command {
+    Command::new("events")
+        .about("Shows events as they happen, or replays logged ones")
+        .long_about(
+            "Goes on until Ctrl-C. With --since the logged events after that number come first. A \
+             daemon that restarts is found again, and the stream goes on \
+             after the last event shown, without a gap or a repeat.",
+        )
+        .after_help(text::examples(&[
+            "hob events".to_owned(),
+            "hob events 'session.*' --session chat:main".to_owned(),
+            "hob events --since 0 --count 10 --json".to_owned(),
+        ]))
+        .arg(
+            Arg::new("topic")
+                .value_name("TOPIC")
+                .num_args(0..)
+                .help("Topics or patterns, such as session.message or 'session.*'; all without"),
+        )
+        .arg(
+            Arg::new("since")
+                .long("since")
+                .value_name("N")
+                .value_parser(value_parser!(u64))
+                .help("Replay the logged events after this number first"),
+        )
+        .arg(
+            Arg::new("session")
+                .long("session")
+                .value_name("SESSION_KEY")
+                .help("Only events of this session, by key or id"),
+        )
+        .arg(
+            Arg::new("count")
+                .long("count")
+                .short('n')
+                .value_name("N")
+                .value_parser(value_parser!(u64))
+                .help("End after this many events"),
+        )
+}
+
+pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let topics = matches.get_many::<String>("topic");
+    let topics: Vec<String> = topics.map_or_else(|| vec!["*".to_owned()], |t| t.cloned().collect());
+    let subscription = Subscription {
+        topics,
+        session: matches.get_one::<String>("session").cloned(),
+        since: matches.get_one::<u64>("since").copied(),
+    };
+    let left = matches.get_one::<u64>("count").copied().unwrap_or(u64::MAX);
+    let client = context.client().await?;
+    let mut stream = client.subscribe(subscription).await?;
+    let mut state = stream.state();
+    for _ in 0..left {
+        let item = loop {
+            tokio::select! {
+                item = stream.next() => break item,
+                Ok(()) = state.changed() => tell(&mut state),
+            }
+        };
+        match item {
+            Some(item) => print(context, &item?)?,
+            None => return Ok(()),
+        }
+        context.terminal.flush()?;
+    }
+    Ok(())
+}
+
+/// Says when the daemon goes and comes back.
+fn tell(state: &mut watch::Receiver<LinkState>) {
+    match *state.borrow_and_update() {
+        LinkState::Searching => Terminal::note("The daemon is away; waiting for it."),
+        LinkState::Connected => Terminal::note("The daemon is back."),
+        LinkState::Ended => {}
+    }
+}
+
+fn print(context: &Context, item: &Item) -> Result<(), Failure> {
+    let terminal = &context.terminal;
+    let printed = match (terminal.json, item) {
+        (true, Item::Event(event)) => terminal.document(&document(event)),
+        (true, Item::Gap(range)) => terminal.document(&json!({ "gap": range })),
+        (false, Item::Event(event)) => terminal.line(line(event, terminal.screen())),
+        (false, Item::Gap(range)) => {
+            let text = format!(
+                "Events {} to {} are no longer in the log.",
+                range.from, range.to
+            );
+            terminal.line(terminal.screen().paint(Tone::Warning, &text))
+        }
+    };
+    Ok(printed?)
+}
+
+fn document(event: &Event) -> Value {
+    let mut document = json!({
+        "seq": event.seq,
+        "event": event.topic,
+        "source": event.source,
+    });
+    if let Some(sub) = event.sub {
+        document["sub"] = sub.into();
+    }
+    if let Some(payload) = payload(event) {
+        document["payload"] = payload;
+    }
+    document
+}
+
+/// One event on one line: its number, its topic, when, and what it says.
+fn line(event: &Event, screen: &Screen) -> String {
+    let place = match event.sub {
+        Some(sub) => format!("{}.{sub}", event.seq),
+        None => event.seq.to_string(),
+    };
+    let mut payload = payload(event).unwrap_or_default();
+    let at = payload
+        .as_object_mut()
+        .and_then(|fields| fields.shift_remove("at"));
+    let at = at.and_then(|at| at.as_u64());
+    let at = at.map_or_else(String::new, |at| moment::short(at, screen));
+    let head = format!(
+        "{place:>7}  {}  ",
+        pad(&one_line(&event.topic), TOPIC_COLUMNS)
+    );
+    let rest = format!(
+        "{at}{}{}",
+        if at.is_empty() { "" } else { "  " },
+        summary(&payload)
+    );
+    let room = screen
+        .width
+        .map(|width| width.saturating_sub(head.chars().count()).max(10));
+    let rest = room.map_or_else(|| rest.clone(), |room| cut(&rest, room));
+    format!("{}{rest}", screen.paint(Tone::Quiet, &head))
+}
+
+/// What an event says in a few words: its fields, ids last.
+fn summary(payload: &Value) -> String {
+    let Value::Object(fields) = payload else {
+        return match payload {
+            Value::Null => String::new(),
+            other => one_line(&other.to_string()),
+        };
+    };
+    let (ids, words): (Vec<_>, Vec<_>) = fields
+        .iter()
+        .partition(|(name, _)| *name == "id" || name.ends_with("Id"));
+    let parts = words
+        .into_iter()
+        .chain(ids)
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={}", one_line(text)),
+            other => format!("{name}={}", one_line(&other.to_string())),
+        });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+fn payload(event: &Event) -> Option<Value> {
+    serde_json::from_slice(event.payload.as_deref()?).ok()
+}

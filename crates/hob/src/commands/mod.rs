@@ -1,0 +1,81 @@
+//! What each command does, one file each; its description stands beside it. [`table`] is the list
+//! from which the tree is built and by which a command line finds its code.
+
+pub mod completions;
+pub mod config;
+pub mod daemon;
+pub mod doctor;
+pub mod down;
+pub mod events;
+pub mod help;
+pub mod logs;
+pub mod restart;
+pub mod room;
+pub mod rpc;
+pub mod status;
+pub mod token;
+pub mod trace;
+pub mod up;
+pub mod version;
+pub mod welcome;
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use clap::{ArgMatches, Command};
+use std::pin::Pin;
+
+type Run = for<'a> fn(&'a Context, &'a ArgMatches) -> Running<'a>;
+type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+
+/// One of hob's own commands.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub command: fn() -> Command,
+    run: Run,
+}
+
+macro_rules! entries {
+    ($($name:ident),* $(,)?) => {
+        &[$(Entry {
+            command: $name::command,
+            run: |context, matches| Box::pin($name::run(context, matches)),
+        }),*]
+    };
+}
+
+/// Commands in the order of the help page; `daemon` is run before any of this.
+pub fn table() -> &'static [Entry] {
+    entries![
+        up,
+        down,
+        restart,
+        status,
+        events,
+        rpc,
+        trace,
+        logs,
+        doctor,
+        config,
+        token,
+        completions,
+        version,
+        help,
+    ]
+}
+
+/// Runs the command that the line names.
+pub async fn dispatch(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((name, matches)) = matches.subcommand() else {
+        return welcome::run(context).await;
+    };
+    let own = table()
+        .iter()
+        .find(|entry| (entry.command)().get_name() == name);
+    if let Some(entry) = own {
+        return (entry.run)(context, matches).await;
+    }
+    match (name, matches.subcommand()) {
+        (room, Some((verb, matches))) => room::run(context, room, verb, matches).await,
+        _ => Err(Failure::quiet(Exit::Usage)),
+    }
+}

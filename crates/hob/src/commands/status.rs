@@ -1,0 +1,110 @@
+//! `hob status`: whether the daemon runs, and how it is.
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::render::words::{bytes, count, pad};
+use crate::render::{Screen, Tone, moment};
+use crate::tree::text;
+use clap::{ArgMatches, Command};
+use hob_client::Client;
+use hob_wire::rooms::daemon::{DaemonStatus, Status, StatusParams, StoreState};
+use serde_json::{Value, json};
+
+pub fn command() -> Command {
+    Command::new("status")
+        .about("Shows whether the daemon runs, and how it is")
+        .long_about("Starts nothing, and exits with 4 when no daemon runs.")
+        .after_help(text::examples(&[
+            "hob status".to_owned(),
+            "hob status --json".to_owned(),
+        ]))
+}
+
+pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+    let terminal = &context.terminal;
+    if let Some(client) = context.running_client().await? {
+        let status = of_daemon(&client).await?;
+        if terminal.json {
+            return Ok(terminal.document(&document(&status))?);
+        }
+        return Ok(terminal.lines(lines(&status, terminal.screen()))?);
+    }
+    let home = context.world.home.root().display().to_string();
+    if terminal.json {
+        terminal.document(&json!({ "running": false, "home": home }))?;
+    } else {
+        terminal.lines(absent_lines(&home, terminal.screen()))?;
+    }
+    Err(Failure::quiet(Exit::Unreachable))
+}
+
+pub async fn of_daemon(client: &Client) -> Result<DaemonStatus, Failure> {
+    Ok(client.call::<Status>(&StatusParams {}).await?)
+}
+
+pub fn document(status: &DaemonStatus) -> Value {
+    let mut document = json!({ "running": true });
+    if let (Some(into), Ok(Value::Object(fields))) =
+        (document.as_object_mut(), serde_json::to_value(status))
+    {
+        into.extend(fields);
+    }
+    document
+}
+
+/// The daemon's state as aligned pairs.
+pub fn lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
+    let up = moment::span(screen.now_ms.saturating_sub(status.started_at));
+    let daemon = format!(
+        "{}, version {}, pid {}, up {up}",
+        screen.paint(Tone::Good, "running"),
+        status.version,
+        status.pid
+    );
+    let mut lines = vec![
+        pair("Daemon", &daemon, screen),
+        pair("Home", &status.home, screen),
+    ];
+    for (index, listener) in status.listeners.iter().enumerate() {
+        let name = if index == 0 { "Listens" } else { "" };
+        lines.push(pair(name, listener, screen));
+    }
+    lines.extend(store_lines(status, screen));
+    let sessions = format!(
+        "{}, {}",
+        count(status.sessions, "session"),
+        count(status.seq, "logged event")
+    );
+    lines.push(pair("Holds", &sessions, screen));
+    lines
+}
+
+pub fn absent_lines(home: &str, screen: &Screen) -> Vec<String> {
+    let state = screen.paint(Tone::Warning, "not running");
+    vec![pair("Daemon", &state, screen), pair("Home", home, screen)]
+}
+
+fn store_lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
+    let store = &status.store;
+    let state = match store.state {
+        StoreState::Ready => screen.paint(Tone::Good, "ready"),
+        state => {
+            let word = serde_json::to_value(state).unwrap_or_default();
+            screen.paint(Tone::Bad, word.as_str().unwrap_or("not ready"))
+        }
+    };
+    let text = format!(
+        "{state}, {}, schema {}, SQLite {}",
+        bytes(store.bytes),
+        store.schema,
+        store.sqlite
+    );
+    let mut lines = vec![pair("Store", &text, screen)];
+    let said = store.message.iter().chain(&store.findings);
+    lines.extend(said.map(|text| pair("", text, screen)));
+    lines
+}
+
+fn pair(name: &str, text: &str, screen: &Screen) -> String {
+    format!("{}  {text}", screen.paint(Tone::Quiet, &pad(name, 8)))
+}

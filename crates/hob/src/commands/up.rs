@@ -1,0 +1,41 @@
+//! `hob up`: the daemon, in the background.
+
+use super::status;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::tree::text;
+use clap::{ArgMatches, Command};
+
+pub fn command() -> Command {
+    Command::new("up")
+        .about("Starts the daemon in the background, unless it runs already")
+        .long_about(
+            "Returns once the daemon answers. Most commands start it by themselves; this one does so even under \
+             HOB_AUTOSTART=0.",
+        )
+        .after_help(text::examples(&[
+            "hob up".to_owned(),
+            "hob up --json".to_owned(),
+        ]))
+}
+
+pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+    let began = context.running_client().await?.is_none();
+    if began {
+        context.launch()?.start().await?;
+    }
+    let client = context.client().await?;
+    let status = status::of_daemon(&client).await?;
+    if context.terminal.json {
+        let mut document = status::document(&status);
+        document["started"] = began.into();
+        return Ok(context.terminal.document(&document)?);
+    }
+    let word = if began { "Running" } else { "Running already" };
+    let line = format!(
+        "{word}: pid {}, {}.",
+        status.pid,
+        status.listeners.join(", ")
+    );
+    Ok(context.terminal.line(line)?)
+}

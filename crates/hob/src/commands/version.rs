@@ -1,0 +1,32 @@
+//! `hob version`: what this program is.
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::tree::text;
+use clap::{ArgMatches, Command};
+use serde_json::json;
+
+pub fn command() -> Command {
+    Command::new("version")
+        .about("Shows the version of hob and of the protocol it speaks")
+        .after_help(text::examples(&[
+            "hob version".to_owned(),
+            "hob version --json".to_owned(),
+        ]))
+}
+
+#[expect(
+    clippy::unused_async,
+    reason = "every command of the table is a future"
+)]
+pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    let protocol = hob_wire::PROTOCOL_VERSION;
+    if context.terminal.json {
+        let document = json!({ "version": version, "protocol": protocol });
+        return Ok(context.terminal.document(&document)?);
+    }
+    Ok(context
+        .terminal
+        .line(format!("hob {version} (protocol {protocol})"))?)
+}

@@ -1,0 +1,76 @@
+//! What every command works with: the world outside, the terminal, and the way to the daemon.
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use hob_client::start::Launch;
+use hob_client::{Client, ClientError, ConnectOptions, Target};
+use hob_kit::world::World;
+
+#[derive(Debug)]
+pub struct Context {
+    pub world: World,
+    pub terminal: Terminal,
+}
+
+impl Context {
+    /// The daemon's client; starts the daemon if it must and may.
+    pub async fn client(&self) -> Result<Client, Failure> {
+        let target = self.target()?;
+        let launch = if self.is_elsewhere() {
+            None
+        } else {
+            Some(self.launch()?)
+        };
+        match self.connect(target.clone(), launch.clone()).await {
+            Err(ClientError::NotRunning { .. }) => {}
+            other => return Ok(other?),
+        }
+        if let Some(launch) = &launch {
+            launch.ensure().await?;
+        }
+        Ok(self.connect(target, launch).await?)
+    }
+
+    /// The daemon's client if one is running; never starts it.
+    pub async fn running_client(&self) -> Result<Option<Client>, Failure> {
+        match self.connect(self.target()?, None).await {
+            Ok(client) => Ok(Some(client)),
+            Err(ClientError::NotRunning { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    async fn connect(&self, target: Target, launch: Option<Launch>) -> Result<Client, ClientError> {
+        // Under HOB_AUTOSTART=0 a lost daemon is waited for and never started.
+        let launch = launch.filter(Launch::is_allowed);
+        Client::connect_with(ConnectOptions { target, launch }).await
+    }
+
+    /// Whether commands go to a daemon that this home does not own.
+    pub fn is_elsewhere(&self) -> bool {
+        self.world.env.text("HOB_URL").is_some()
+    }
+
+    pub fn target(&self) -> Result<Target, Failure> {
+        let token = self.world.env.text("HOB_TOKEN");
+        match (self.world.env.text("HOB_URL"), token) {
+            (Some(url), Some(token)) => Ok(Target::url(url, token)?),
+            (Some(_), None) => Err(Failure::usage("HOB_URL is set without HOB_TOKEN.")
+                .next("Make a token there with `hob token create` and set HOB_TOKEN to it.")),
+            (None, Some(token)) => Ok(Target::home(&self.world.home).with_token(token)),
+            (None, None) => Ok(Target::home(&self.world.home)),
+        }
+    }
+
+    /// How this home's daemon is started.
+    pub fn launch(&self) -> Result<Launch, Failure> {
+        let executable = std::env::current_exe().map_err(|error| {
+            Failure::failed(format!(
+                "hob does not know where its own program is: {error}."
+            ))
+        })?;
+        Ok(Launch::new(&self.world, executable, |line| {
+            Terminal::note(line);
+        }))
+    }
+}

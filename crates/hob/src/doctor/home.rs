@@ -1,0 +1,94 @@
+//! The home: whose it is, who may read it, and what was left lying in it.
+
+use super::{Finding, Level};
+use hob_kit::home::Home;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub(super) fn examine(home: &Home) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let directories = [
+        home.root().to_owned(),
+        home.run(),
+        home.logs(),
+        home.blobs(),
+    ];
+    for directory in &directories {
+        findings.extend(permissions(directory, 0o077, "chmod 700"));
+    }
+    let files = [
+        home.owner_token(),
+        home.database(),
+        home.config_file(),
+        home.lock_file(),
+    ];
+    for file in &files {
+        findings.extend(permissions(file, 0o077, "chmod 600"));
+    }
+    findings.extend(drafts(home));
+    if findings.is_empty() {
+        let message = format!("{} is yours and private", home.root().display());
+        findings.push(Finding::well("home", message));
+    }
+    findings
+}
+
+/// What is wrong with the owner or mode of a path; nothing when it does not exist.
+fn permissions(path: &Path, forbidden: u32, command: &str) -> Option<Finding> {
+    let found: Metadata = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            let message = format!("{} cannot be looked at: {error}", path.display());
+            let fix = "Check the permissions of the directories above it.";
+            return Some(Finding::bad(Level::Broken, "home", message, fix));
+        }
+    };
+    let shown = path.display();
+    if found.uid() != rustix::process::getuid().as_raw() {
+        let message = format!("{shown} belongs to another user");
+        let fix = format!("sudo chown -R \"$USER\" '{shown}'");
+        return Some(Finding::bad(Level::Broken, "home", message, fix));
+    }
+    if found.mode() & forbidden == 0 {
+        return None;
+    }
+    let writable = found.mode() & 0o022 != 0;
+    let (level, verb) = if writable {
+        (Level::Broken, "write to")
+    } else {
+        (Level::Warning, "read")
+    };
+    let message = format!(
+        "Others may {verb} {shown} (mode {:o})",
+        found.mode() & 0o777
+    );
+    Some(Finding::bad(
+        level,
+        "home",
+        message,
+        format!("{command} '{shown}'"),
+    ))
+}
+
+/// Drafts that a crash left: complete files are renamed into place, so these are never read.
+fn drafts(home: &Home) -> Option<Finding> {
+    let entries = std::fs::read_dir(home.root()).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_draft = |name: &String| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|end| end == "draft")
+    };
+    let drafts: Vec<String> = names.filter(is_draft).collect();
+    if drafts.is_empty() {
+        return None;
+    }
+    let message = format!("A crash left {} unfinished", drafts.join(", "));
+    let fix = format!(
+        "Nothing reads them; remove them from {}.",
+        home.root().display()
+    );
+    Some(Finding::bad(Level::Note, "home", message, fix))
+}

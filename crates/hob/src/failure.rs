@@ -1,0 +1,177 @@
+//! How a command ends when it does not succeed: an exit code for scripts, a sentence and a next
+//! step for people.
+
+use hob_client::ClientError;
+use hob_wire::{ErrorCode, WireError};
+use serde_json::{Value, json};
+use std::io;
+
+/// How a command ended; the numbers are part of the manual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Denied = 3,
+    Unreachable = 4,
+    NotFound = 5,
+    Interrupted = 130,
+}
+
+impl Exit {
+    pub const ALL: [(Exit, &'static str); 7] = [
+        (Exit::Done, "done"),
+        (Exit::Failed, "failed"),
+        (Exit::Usage, "the command line or its values are wrong"),
+        (
+            Exit::Denied,
+            "denied: the token is refused or lacks the scope",
+        ),
+        (Exit::Unreachable, "the daemon cannot be reached"),
+        (Exit::NotFound, "what was named does not exist"),
+        (Exit::Interrupted, "interrupted (Ctrl-C)"),
+    ];
+
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Why a command failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    pub exit: Exit,
+    /// A word for programs: a code of the wire, or one of the CLI's own.
+    pub code: &'static str,
+    /// What happened.
+    pub sentence: String,
+    /// What to do next, where the sentence does not say it already.
+    pub next: Option<String>,
+    pub details: Option<Box<Value>>,
+    /// Nothing needs to be said: the reader is gone, or the command has said it all.
+    pub silent: bool,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, code: &'static str, sentence: impl Into<String>) -> Self {
+        Failure {
+            exit,
+            code,
+            sentence: sentence.into(),
+            next: None,
+            details: None,
+            silent: false,
+        }
+    }
+
+    pub fn failed(sentence: impl Into<String>) -> Self {
+        Failure::new(Exit::Failed, "FAILED", sentence)
+    }
+
+    pub fn usage(sentence: impl Into<String>) -> Self {
+        Failure::new(Exit::Usage, "USAGE", sentence)
+    }
+
+    /// Ends with this code and no further word.
+    pub fn quiet(exit: Exit) -> Self {
+        let mut failure = Failure::new(exit, "", "");
+        failure.silent = true;
+        failure
+    }
+
+    #[must_use]
+    pub fn next(mut self, step: impl Into<String>) -> Self {
+        self.next = Some(step.into());
+        self
+    }
+
+    /// For a person: one sentence, then what to do.
+    pub fn text(&self) -> String {
+        match &self.next {
+            Some(next) => format!("error: {}\n  {next}", self.sentence),
+            None => format!("error: {}", self.sentence),
+        }
+    }
+
+    /// For a program.
+    pub fn json(&self) -> Value {
+        let mut error = json!({
+            "code": self.code,
+            "message": self.sentence,
+            "exit": self.exit.code(),
+        });
+        if let Some(next) = &self.next {
+            error["next"] = json!(next);
+        }
+        if let Some(details) = &self.details {
+            error["details"] = (**details).clone();
+        }
+        json!({ "error": error })
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // `hob … | head` has what it wanted.
+            io::ErrorKind::BrokenPipe => Failure::quiet(Exit::Done),
+            _ => Failure::failed(format!("The output could not be written: {error}.")),
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            ClientError::Wire(error) => error.into(),
+            ClientError::RefusedToken { .. } => {
+                Failure::new(Exit::Denied, ErrorCode::Unauthorized.as_str(), sentence)
+            }
+            ClientError::NotRunning { .. } => {
+                Failure::new(Exit::Unreachable, "NOT_RUNNING", sentence)
+            }
+            ClientError::Unreachable { .. } => {
+                Failure::new(Exit::Unreachable, "UNREACHABLE", sentence)
+            }
+            ClientError::NotStarted { .. } => {
+                Failure::new(Exit::Unreachable, "NOT_STARTED", sentence)
+                    .next("`hob doctor` looks for the cause; `hob logs` shows the daemon's log.")
+            }
+            ClientError::ProtocolSkew { .. } => {
+                Failure::new(Exit::Unreachable, "PROTOCOL_SKEW", sentence)
+            }
+            ClientError::ConnectionLost { .. } => {
+                Failure::new(Exit::Unreachable, "CONNECTION_LOST", sentence)
+            }
+            ClientError::TimedOut { .. } => {
+                Failure::new(Exit::Failed, ErrorCode::Timeout.as_str(), sentence)
+            }
+            ClientError::BadTarget { .. } | ClientError::TooLarge { .. } => {
+                Failure::usage(sentence)
+            }
+            ClientError::CursorAhead { .. } => {
+                Failure::new(Exit::NotFound, ErrorCode::NotFound.as_str(), sentence)
+            }
+            ClientError::Unreadable { .. } | ClientError::Closed => Failure::failed(sentence),
+        }
+    }
+}
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Self {
+        let exit = match error.code {
+            ErrorCode::Unauthorized | ErrorCode::Forbidden => Exit::Denied,
+            ErrorCode::NotFound | ErrorCode::NoHandler => Exit::NotFound,
+            ErrorCode::InvalidParams | ErrorCode::ParseError => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        let mut failure = Failure::new(exit, error.code.as_str(), error.message);
+        failure.details = error.details.map(Box::new);
+        if let Some(wait_ms) = error.retry_after_ms {
+            let wait = hob_kit::duration::format_ms(wait_ms);
+            failure.next = Some(format!("It may work in {wait}."));
+        }
+        failure
+    }
+}

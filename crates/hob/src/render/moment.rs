@@ -1,0 +1,57 @@
+//! Times as people read them: local, and no more precise than helps.
+
+use super::Screen;
+use jiff::Timestamp;
+
+/// `2026-11-15 21:37:05` in the reader's own time zone.
+pub fn local(at_ms: u64, screen: &Screen) -> String {
+    let at = i64::try_from(at_ms).map(Timestamp::from_millisecond);
+    match at {
+        Ok(Ok(at)) => {
+            let local = at.to_zoned(screen.zone.clone());
+            local.strftime("%Y-%m-%d %H:%M:%S").to_string()
+        }
+        // Beyond the calendar; the number itself is all that can be said.
+        _ => at_ms.to_string(),
+    }
+}
+
+/// `21:37` today, `2026-11-15 21:37` otherwise.
+pub fn short(at_ms: u64, screen: &Screen) -> String {
+    let whole = local(at_ms, screen);
+    let today = local(screen.now_ms, screen);
+    match (whole.get(..10), today.get(..10), whole.get(11..16)) {
+        (Some(day), Some(today), Some(minute)) if day == today => minute.to_owned(),
+        (Some(_), Some(_), Some(_)) => whole[..16].to_owned(),
+        _ => whole,
+    }
+}
+
+/// A span in its two largest units: `3 h 12 min`.
+pub fn span(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ];
+    let first = parts.iter().position(|(number, _)| *number > 0);
+    let Some(first) = first else {
+        return format!("{ms} ms");
+    };
+    let shown = parts.iter().skip(first).take(2);
+    let texts = shown
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number} {unit}"));
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// Microseconds with a fitting unit.
+pub fn micros(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} µs"),
+        1_000..1_000_000 => format!("{}.{} ms", count / 1_000, count % 1_000 / 100),
+        _ => format!("{}.{} s", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,183 @@
+//! Words: how names are spelt, how wide text is, and what of it may reach a terminal.
+
+/// `sessionKey` as a flag: `session-key`.
+pub fn kebab(name: &str) -> String {
+    separated(name, '-')
+}
+
+/// `sessionKey` as a label: `Session key`.
+pub fn label(name: &str) -> String {
+    let words = separated(name, ' ');
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// `sessionKey` as a table heading: `SESSION KEY`.
+pub fn heading(name: &str) -> String {
+    separated(name, ' ').to_uppercase()
+}
+
+/// `sessionKey` as a placeholder: `SESSION_KEY`.
+pub fn capitals(name: &str) -> String {
+    separated(name, '_').to_uppercase()
+}
+
+fn separated(name: &str, separator: char) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        if letter.is_uppercase() && !out.is_empty() {
+            out.push(separator);
+        }
+        if letter == '_' || letter == '-' || letter == '.' {
+            out.push(separator);
+        } else {
+            out.extend(letter.to_lowercase());
+        }
+    }
+    out
+}
+
+/// Text from outside on one line: control characters, which could move a terminal's cursor or
+/// hide text, become visible spaces or marks.
+pub fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '\n' | '\r' | '\t' => ' ',
+            hidden if is_hidden(hidden) => '\u{fffd}',
+            shown => shown,
+        })
+        .collect()
+}
+
+/// Text from outside on several lines, made harmless line by line.
+pub fn many_lines(text: &str) -> Vec<String> {
+    let lines = text
+        .lines()
+        .map(|line| one_line(&line.replace('\t', "    ")));
+    lines.collect()
+}
+
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Columns that text takes: most letters one, East Asian wide ones and pictographs two, combining
+/// marks none.
+pub fn width(text: &str) -> usize {
+    text.chars().map(letter_width).sum()
+}
+
+fn letter_width(letter: char) -> usize {
+    match letter as u32 {
+        0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1faff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// Cuts text to `columns`, marking the cut.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut taken = 0;
+    for letter in text.chars() {
+        let wide = letter_width(letter);
+        if taken + wide > columns.saturating_sub(1) {
+            break;
+        }
+        taken += wide;
+        out.push(letter);
+    }
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
+}
+
+/// Breaks text at spaces into lines of at most `columns`. A line that fits stays as it is,
+/// indentation and all.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    if width(text) <= columns {
+        return vec![text.to_owned()];
+    }
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let mut word = word.to_owned();
+        let joined = width(&line) + usize::from(!line.is_empty()) + width(&word);
+        if !line.is_empty() && joined > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        while line.is_empty() && width(&word) > columns {
+            let head: String = take_columns(&word, columns);
+            word = word[head.len()..].to_owned();
+            lines.push(head);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    lines.push(line);
+    lines
+}
+
+fn take_columns(text: &str, columns: usize) -> String {
+    let mut taken = 0;
+    let fits = |letter: &char| {
+        taken += letter_width(*letter);
+        taken <= columns.max(2)
+    };
+    text.chars().take_while(fits).collect()
+}
+
+/// Pads on the right to `columns`.
+pub fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(missing))
+}
+
+/// Pads on the left to `columns`.
+pub fn pad_left(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{}{text}", " ".repeat(missing))
+}
+
+/// Bytes as people say them.
+pub fn bytes(count: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1_024 {
+        return format!("{count} B");
+    }
+    let mut tenths = count.saturating_mul(10) / 1_024;
+    let mut unit = units[0];
+    for larger in &units[1..] {
+        if tenths < 10_240 {
+            break;
+        }
+        tenths /= 1_024;
+        unit = larger;
+    }
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
+/// A number with its noun: `1 message`, `3 messages`.
+pub fn count(number: u64, noun: &str) -> String {
+    if number == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{number} {noun}s")
+    }
+}

@@ -1,0 +1,103 @@
+//! The one place that prints. Results go to stdout, everything said about them to stderr.
+//!
+//! Invariants: a closed pipe is an ordinary end, never a panic; colours and cut lines appear only
+//! on a terminal; what came from outside is printed without control characters.
+
+use crate::render::Screen;
+use hob_kit::world::World;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Width assumed when the terminal does not say.
+const COLUMNS: usize = 80;
+
+/// Stdout and stderr of this process.
+pub struct Terminal {
+    /// A lock of std: held for one write.
+    out: Mutex<Box<dyn Write + Send>>,
+    screen: Screen,
+    /// Whether a person is looking.
+    watched: bool,
+    pub json: bool,
+}
+
+impl Terminal {
+    pub fn new(world: &World, json: bool) -> Self {
+        let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
+        let plain = world.env.text("NO_COLOR").is_some() || world.env.text("TERM") == Some("dumb");
+        let screen = Screen {
+            width: is_terminal.then(columns),
+            colour: is_terminal && !plain,
+            zone: jiff::tz::TimeZone::system(),
+            now_ms: world.clock.wall_ms(),
+        };
+        Terminal {
+            out: Mutex::new(Box::new(io::BufWriter::new(stdout))),
+            screen,
+            watched: is_terminal,
+            json,
+        }
+    }
+
+    /// How results are to be drawn.
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// Whether a person is looking.
+    pub fn is_terminal(&self) -> bool {
+        self.watched
+    }
+
+    /// Prints a line of the result.
+    pub fn line(&self, text: impl Display) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(out, "{text}")
+    }
+
+    pub fn lines(&self, lines: impl IntoIterator<Item = String>) -> io::Result<()> {
+        lines.into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Prints one JSON document on one line.
+    pub fn document(&self, value: &impl serde::Serialize) -> io::Result<()> {
+        let text = serde_json::to_string(value)?;
+        self.line(text)
+    }
+
+    /// Prints bytes as they are.
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        out.write_all(bytes)
+    }
+
+    /// Makes everything printed so far visible.
+    pub fn flush(&self) -> io::Result<()> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        out.flush()
+    }
+
+    /// Says something beside the result.
+    pub fn note(text: impl Display) {
+        // A closed stderr leaves nobody to tell.
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+}
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terminal")
+            .field("screen", &self.screen)
+            .finish_non_exhaustive()
+    }
+}
+
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout());
+    size.map_or(COLUMNS, |size| match usize::from(size.ws_col) {
+        0 => COLUMNS,
+        columns => columns,
+    })
+}

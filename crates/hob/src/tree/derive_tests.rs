@@ -1,0 +1,93 @@
+//! From a command line to params.
+
+use super::*;
+use hob_wire::Method;
+use hob_wire::rooms::session::{Create, Label, Send};
+
+fn params_of(spec: &'static MethodSpec, line: &[&str], stdin: &str) -> Result<Value, String> {
+    let command = verb_command(spec).no_binary_name(true);
+    let matches = command
+        .try_get_matches_from(line)
+        .map_err(|error| error.to_string())?;
+    params(spec, &matches, &mut stdin.as_bytes()).map_err(|failure| failure.sentence)
+}
+
+const CREATE: &MethodSpec = &Create::SPEC;
+const SEND: &MethodSpec = &Send::SPEC;
+const LABEL: &MethodSpec = &Label::SPEC;
+
+#[test]
+fn positionals_and_flags_become_params() {
+    let line = ["chat:main", "--kind", "cron", "--metadata", r#"{"a":[1]}"#];
+    let params = params_of(CREATE, &line, "").expect("a good line");
+    assert_eq!(
+        params,
+        json!({ "sessionKey": "chat:main", "kind": "cron", "metadata": { "a": [1] } })
+    );
+    assert_eq!(params_of(CREATE, &[], "").expect("all optional"), json!({}));
+}
+
+#[test]
+fn content_is_text_whatever_it_looks_like() {
+    for text in ["hello", "[1]", "--not-a-flag", "42", ""] {
+        let params = params_of(SEND, &["k", text], "").expect("a good line");
+        assert_eq!(params, json!({ "sessionKey": "k", "content": text }));
+    }
+}
+
+#[test]
+fn a_dash_reads_stdin_without_its_last_line_break() {
+    let params = params_of(SEND, &["k", "-"], "two\nlines\n").expect("a good line");
+    assert_eq!(params["content"], "two\nlines");
+}
+
+#[test]
+fn an_optional_positional_may_be_missing() {
+    let params = params_of(LABEL, &["k"], "").expect("a good line");
+    assert_eq!(params, json!({ "sessionKey": "k" }));
+}
+
+#[test]
+fn a_wrong_value_says_what_fits() {
+    let role = params_of(SEND, &["k", "x", "--role", "boss"], "").expect_err("refused");
+    assert!(role.contains("assistant"), "{role}");
+    let json = params_of(CREATE, &["k", "--metadata", "{"], "").expect_err("refused");
+    assert!(json.contains("it takes JSON"), "{json}");
+    assert!(params_of(SEND, &["k"], "").is_err(), "content is required");
+}
+
+#[test]
+fn every_verb_of_the_catalog_is_a_command_with_a_working_example() {
+    for (room, specs) in rooms() {
+        let command = room_command(room, &specs);
+        command.clone().debug_assert();
+        for spec in specs {
+            let line = example(spec);
+            let words: Vec<String> = line
+                .split(' ')
+                .skip(2)
+                .map(|word| word.trim_matches('"').to_owned())
+                .collect();
+            let verb = command.find_subcommand(&words[0]).expect("the verb exists");
+            let parsed = verb
+                .clone()
+                .no_binary_name(true)
+                .try_get_matches_from(unquoted(&line).into_iter().skip(3));
+            assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+        }
+    }
+}
+
+/// A line's words as a shell would split them.
+fn unquoted(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' | '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            letter => words.last_mut().expect("never empty").push(letter),
+        }
+    }
+    words
+}

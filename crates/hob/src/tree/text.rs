@@ -1,0 +1,127 @@
+//! The words of the help pages: one voice, 80 columns.
+
+use crate::failure::Exit;
+use crate::render::words::{capitals, wrap};
+use hob_wire::MethodSpec;
+use std::fmt::Write;
+
+/// Widest line of a help page.
+pub const COLUMNS: usize = 80;
+
+/// How a help page is laid out; `details` come below the first line.
+pub fn template(details: Option<&str>) -> String {
+    let mut text = String::from("{about-with-newline}\n");
+    for paragraph in details
+        .into_iter()
+        .flat_map(|details| details.split("\n\n"))
+    {
+        let paragraph = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        for line in wrap(&paragraph, COLUMNS) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{line}");
+        }
+        text.push('\n');
+    }
+    text.push_str("{usage-heading} {usage}\n\n{all-args}{after-help}");
+    text
+}
+
+/// Rooms in a few words. A room that is not listed here is described by its verbs.
+const ROOMS: &[(&str, &str)] = &[
+    (
+        "gateway",
+        "Shows the bus: services, methods, counters, traces",
+    ),
+    ("session", "Creates, reads and writes conversations"),
+];
+
+pub fn room_about(room: &str, specs: &[&MethodSpec]) -> String {
+    let listed = ROOMS.iter().find(|(name, _)| *name == room);
+    if let Some((_, about)) = listed {
+        return (*about).to_owned();
+    }
+    let verbs = specs.iter().filter_map(|spec| spec.name.split_once('.'));
+    let verbs: Vec<&str> = verbs.map(|(_, verb)| verb).collect();
+    format!("Commands of the {room} room: {}", verbs.join(", "))
+}
+
+/// A sentence as clap's lists want it: without its full stop.
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    match text.strip_suffix('.') {
+        // Several sentences keep their stops.
+        Some(only) if !only.contains(". ") => only.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+/// The EXAMPLES of a help page.
+pub fn examples(lines: &[String]) -> String {
+    let mut text = String::from("EXAMPLES");
+    for line in lines {
+        let _ = write!(text, "\n  {line}");
+    }
+    text
+}
+
+/// A value for an example, by the name of its param.
+pub fn sample(name: &str) -> String {
+    let known = [
+        ("sessionKey", "chat:main"),
+        ("content", "\"Good morning\""),
+        ("label", "\"Holiday plans\""),
+        ("method", "session.send"),
+        ("trace", "4f1c2a9be07d6635"),
+    ];
+    let found = known.iter().find(|(known, _)| *known == name);
+    found.map_or_else(|| capitals(name), |(_, value)| (*value).to_owned())
+}
+
+/// A value as a shell takes it.
+pub fn quoted(value: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:/,=@".contains(letter);
+    if !value.is_empty() && value.chars().all(plain) {
+        value.to_owned()
+    } else {
+        format!("'{}'", value.replace('\'', r"'\''"))
+    }
+}
+
+/// `hob help exit-codes`.
+pub fn exit_codes() -> String {
+    let mut text = String::from("Every command ends with one of these codes:\n");
+    for (exit, meaning) in Exit::ALL {
+        let _ = write!(text, "\n  {:>3}  {meaning}", exit.code());
+    }
+    text.push_str(
+        "\n\nResults go to stdout and nothing else does. An error is one sentence on stderr,\n\
+         and what to do next; with --json it is one JSON object, the last line of stderr:\n\n  \
+         {\"error\": {\"code\", \"message\", \"exit\", \"next\"?, \"details\"?}}\n\n\
+         A reader that closes the pipe early (hob ... | head) is no error.",
+    );
+    text
+}
+
+/// `hob help environment`.
+pub const ENVIRONMENT: &str = "\
+hob reads these variables:
+
+  HOB_HOME       the directory hob lives in, instead of the XDG directories
+  HOB_AUTOSTART  0: no command starts the daemon by itself
+  HOB_TOKEN      the token to present, instead of the owner's
+  HOB_URL        a daemon elsewhere, such as ws://127.0.0.1:7717/ws through
+                 `ssh -L 7717:127.0.0.1:7717 HOST`; needs HOB_TOKEN
+  NO_COLOR       any value: no colours
+
+Each setting also has a variable that beats the config file: `hob config show`
+lists the settings, and log.level is HOB_LOG_LEVEL.";
+
+/// The known word that was probably meant.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const LIKENESS_MIN: f64 = 0.7;
+    known
+        .map(|known| (strsim::normalized_damerau_levenshtein(known, word), known))
+        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, known)| known)
+}

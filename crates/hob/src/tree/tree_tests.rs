@@ -1,0 +1,84 @@
+//! The tree as a whole: every page in one voice, within 80 columns.
+
+use super::*;
+use crate::render::words::width;
+
+/// Every command with its path, rooms' verbs included.
+fn pages() -> Vec<(String, String)> {
+    let mut command = command().term_width(text::COLUMNS);
+    command.build();
+    let mut pages = Vec::new();
+    gather(&mut command, "hob", &mut pages);
+    pages
+}
+
+fn gather(command: &mut Command, path: &str, into: &mut Vec<(String, String)>) {
+    into.push((path.to_owned(), command.render_help().to_string()));
+    for sub in command.get_subcommands_mut() {
+        let path = format!("{path} {}", sub.get_name());
+        gather(sub, &path, into);
+    }
+}
+
+#[test]
+fn the_tree_is_sound() {
+    command().debug_assert();
+}
+
+#[test]
+fn every_page_has_a_description_and_examples_within_80_columns() {
+    for (path, page) in pages() {
+        let wide = page.lines().find(|line| width(line) > text::COLUMNS);
+        assert_eq!(wide, None, "{path}");
+        assert!(page.contains("\nEXAMPLES\n  "), "{path} has no examples");
+        let about = page.lines().next().unwrap_or_default();
+        assert!(
+            about.len() > 10 && !about.starts_with("Usage"),
+            "{path}: {about}"
+        );
+        let first = about.split([' ', ',']).next().unwrap_or_default();
+        let speaks = first.ends_with('s') || path == "hob" || about.contains("room:");
+        assert!(speaks, "{path} speaks in another voice: {about}");
+    }
+}
+
+#[test]
+fn short_and_long_help_are_the_same_page() {
+    let page = |flag: &str| {
+        let line = ["hob", "session", "send", flag];
+        let asked = command()
+            .term_width(text::COLUMNS)
+            .try_get_matches_from(line);
+        asked.expect_err("help is no match").to_string()
+    };
+    assert_eq!(page("-h"), page("--help"));
+}
+
+#[test]
+fn topics_fit_too() {
+    for page in [text::exit_codes(), text::ENVIRONMENT.to_owned()] {
+        let wide = page.lines().find(|line| width(line) > text::COLUMNS);
+        assert_eq!(wide, None);
+    }
+}
+
+#[test]
+fn a_slip_is_answered_with_the_nearest_command() {
+    let mistake = |line: &[&str]| {
+        let error = command().try_get_matches_from(line).expect_err("a mistake");
+        mistake::failure(&error).text()
+    };
+    let text = mistake(&["hob", "sesion", "list"]);
+    assert!(
+        text.starts_with("error: Unrecognized subcommand 'sesion'."),
+        "{text}"
+    );
+    assert!(text.contains("Did you mean 'session'?"), "{text}");
+    let text = mistake(&["hob", "session", "histroy"]);
+    assert!(text.contains("Did you mean 'history'?"), "{text}");
+    assert!(text.contains("See hob session --help"), "{text}");
+    let text = mistake(&["hob", "session", "send", "k", "x", "--rol", "user"]);
+    assert!(text.contains("--role"), "{text}");
+    let text = mistake(&["hob", "session", "get"]);
+    assert!(text.contains("<SESSION_KEY>"), "{text}");
+}
