@@ -51,10 +51,7 @@ fn method(info: &MethodInfo) -> MethodDescription {
     MethodDescription {
         name: info.name.to_string(),
         service: info.service.to_string(),
-        summary: info
-            .spec
-            .map(|spec| spec.summary.to_owned())
-            .unwrap_or_default(),
+        summary: info.spec.map(|spec| spec.about()).unwrap_or_default(),
         scope: info.spec.map(|spec| spec.scope),
         effect: info.spec.map(|spec| spec.effect),
         params: info.spec.map(|spec| Value::from((spec.params)())),
@@ -66,10 +63,7 @@ fn event(topic: &str, service: &str, info: &EventInfo) -> EventDescription {
     EventDescription {
         topic: topic.to_owned(),
         service: service.to_owned(),
-        summary: info
-            .spec
-            .map(|spec| spec.summary.to_owned())
-            .unwrap_or_default(),
+        summary: info.spec.map(|spec| spec.about()).unwrap_or_default(),
         durability: info.durability,
         scope: info.spec.map(|spec| spec.scope),
         payload: info.spec.map(|spec| Value::from((spec.payload)())),

@@ -68,7 +68,7 @@ fn operation(spec: &MethodSpec, schemas: &mut Schemas) -> Value {
         "operationId": spec.name,
         "tags": [spec.service],
         "summary": summary,
-        "description": unindented(spec.summary),
+        "description": spec.about(),
         "x-hob-scope": spec.scope,
         "x-hob-effect": spec.effect,
         "requestBody": {
@@ -178,10 +178,6 @@ fn error_schema(schemas: &mut Schemas) -> Value {
 
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
-}
-
-fn unindented(text: &str) -> String {
-    text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
 /// The components as they are collected.

@@ -23,6 +23,13 @@ pub struct EventSpec {
     pub payload: fn() -> Schema,
 }
 
+impl EventSpec {
+    /// The summary as a page shows it.
+    pub fn about(&self) -> String {
+        crate::method::unindented(self.summary)
+    }
+}
+
 /// Whether an event survives in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

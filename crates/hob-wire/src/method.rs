@@ -17,13 +17,26 @@ pub struct MethodSpec {
     pub name: &'static str,
     /// The service that owns it.
     pub service: &'static str,
-    /// One or more sentences; the first line stands alone in lists.
+    /// One or more sentences, as they stand in the source; the first line stands alone in lists.
     pub summary: &'static str,
     pub scope: Scope,
     pub effect: Effect,
     pub cli: Cli,
     pub params: fn() -> Schema,
     pub result: fn() -> Schema,
+}
+
+impl MethodSpec {
+    /// The summary as a page shows it.
+    pub fn about(&self) -> String {
+        unindented(self.summary)
+    }
+}
+
+/// Takes away the space that each line of a doc comment begins with.
+pub(crate) fn unindented(summary: &str) -> String {
+    let lines: Vec<&str> = summary.lines().map(str::trim).collect();
+    lines.join("\n")
 }
 
 /// What repeating a call does, which decides how it may be retried after a crash.

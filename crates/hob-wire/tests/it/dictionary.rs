@@ -121,9 +121,3 @@ pub(crate) fn referred(schema: &Value) -> Option<&str> {
 pub(crate) fn description(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
-
-/// A declaration's summary without the space that each line of a doc comment begins with.
-pub(crate) fn sentences(summary: &str) -> String {
-    let lines: Vec<&str> = summary.lines().map(str::trim).collect();
-    lines.join("\n")
-}

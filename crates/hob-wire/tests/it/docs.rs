@@ -1,7 +1,7 @@
 //! The pages about the wire are outputs of these tests. `cargo xtask docs` writes them; otherwise
 //! a page that differs from the code fails its test.
 
-use crate::dictionary::{Dictionary, sentences};
+use crate::dictionary::Dictionary;
 use crate::{protocol, typescript};
 use hob_wire::{ErrorCode, PROTOCOL_VERSION, limits};
 use serde_json::{Map, Value, json};
@@ -59,7 +59,7 @@ fn json_schema(dictionary: &Dictionary) -> Value {
     let reference = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
     let methods = dictionary.methods.iter().map(|entry| {
         let method = json!({
-            "summary": sentences(entry.spec.summary),
+            "summary": entry.spec.about(),
             "service": entry.spec.service,
             "scope": entry.spec.scope,
             "effect": entry.spec.effect,
@@ -70,7 +70,7 @@ fn json_schema(dictionary: &Dictionary) -> Value {
     });
     let events = dictionary.events.iter().map(|entry| {
         let event = json!({
-            "summary": sentences(entry.spec.summary),
+            "summary": entry.spec.about(),
             "service": entry.spec.service,
             "scope": entry.spec.scope,
             "durability": entry.spec.durability,

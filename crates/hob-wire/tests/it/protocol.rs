@@ -1,6 +1,6 @@
 //! `docs/protocol.md`: the wire for a person to read.
 
-use crate::dictionary::{Dictionary, description, referred, sentences};
+use crate::dictionary::{Dictionary, description, referred};
 use hob_wire::{Durability, ErrorCode, Scope, limits};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -12,13 +12,7 @@ pub(crate) fn render(dictionary: &Dictionary) -> String {
     page.push_str("## Methods\n\n");
     for entry in &dictionary.methods {
         let spec = entry.spec;
-        write!(
-            page,
-            "### `{}`\n\n{}\n\n",
-            spec.name,
-            sentences(spec.summary)
-        )
-        .unwrap();
+        write!(page, "### `{}`\n\n{}\n\n", spec.name, spec.about()).unwrap();
         write!(
             page,
             "Service `{}` · scope `{}` · effect {}\n\n",
@@ -37,13 +31,7 @@ pub(crate) fn render(dictionary: &Dictionary) -> String {
             Durability::Logged => "logged",
             Durability::Volatile => "volatile",
         };
-        write!(
-            page,
-            "### `{}`\n\n{}\n\n",
-            spec.topic,
-            sentences(spec.summary)
-        )
-        .unwrap();
+        write!(page, "### `{}`\n\n{}\n\n", spec.topic, spec.about()).unwrap();
         write!(
             page,
             "From `{}` · scope `{}` · {durability}\n\n",

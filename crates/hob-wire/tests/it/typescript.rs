@@ -69,7 +69,7 @@ fn methods(dictionary: &Dictionary) -> String {
     let mut text = "/** Every method: what it takes and what it answers. */\n".to_owned();
     text.push_str("export interface Methods {\n");
     for entry in &dictionary.methods {
-        text.push_str(&comment(entry.spec.summary, "  "));
+        text.push_str(&comment(&entry.spec.about(), "  "));
         let (name, params, result) = (entry.spec.name, &entry.params, &entry.result);
         writeln!(
             text,
@@ -83,7 +83,7 @@ fn methods(dictionary: &Dictionary) -> String {
 fn events(dictionary: &Dictionary) -> String {
     let mut text = "/** Every event and its payload. */\nexport interface Events {\n".to_owned();
     for entry in &dictionary.events {
-        text.push_str(&comment(entry.spec.summary, "  "));
+        text.push_str(&comment(&entry.spec.about(), "  "));
         writeln!(text, "  \"{}\": {};", entry.spec.topic, entry.payload).unwrap();
     }
     text + "}\n"
