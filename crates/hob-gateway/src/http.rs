@@ -102,9 +102,11 @@ impl Site {
             Err(refusal) => refusal.render(&id, shared.clock.wall_ms()),
         };
         if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
-            let routed = std::mem::take(response.headers_mut());
+            let allow = response.headers_mut().remove(header::ALLOW);
             response = refusal.render(&id, shared.clock.wall_ms());
-            response.headers_mut().extend(routed);
+            response
+                .headers_mut()
+                .extend(allow.map(|allow| (header::ALLOW, allow)));
         }
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             for (name, value) in ALWAYS {
