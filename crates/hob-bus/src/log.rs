@@ -59,3 +59,10 @@ impl Publisher {
         self.0.reserve().await.ok()
     }
 }
+
+impl PublisherInbox {
+    /// The next committed batch; none when every [`Publisher`] is gone.
+    pub async fn next(&mut self) -> Option<Vec<LoggedEvent>> {
+        self.0.recv().await
+    }
+}
