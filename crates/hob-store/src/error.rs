@@ -76,7 +76,7 @@ impl StoreError {
             ffi::SQLITE_FULL => StoreError::Full,
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => StoreError::Damaged {
                 file: file.to_owned(),
-                what: format!("the database is damaged ({error}). {MEND}"),
+                what: format!("the database is damaged ({error}). {}", mend(file)),
             },
             ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY => {
                 StoreError::Io(error.to_string())
@@ -93,8 +93,42 @@ impl StoreError {
     }
 }
 
-/// What to do about a file that cannot be read.
-pub(crate) const MEND: &str = "Restore a backup of it; or, to begin anew without what it held, move it and its '-wal' file away.";
+/// What to do about a database that cannot be used.
+pub(crate) fn mend(database: &Path) -> String {
+    let folder = database.parent().unwrap_or(database).display();
+    let name = database.file_name().unwrap_or_default().display();
+    format!(
+        "Restore it from a backup; or, to begin anew without what it held, move every file whose name begins with '{name}' out of '{folder}'."
+    )
+}
+
+/// What stops a piece of SQL: SQLite, or a rule of ours.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    Sqlite(rusqlite::Error),
+    Rule(StoreError),
+}
+
+impl Trouble {
+    pub(crate) fn about(self, file: &Path) -> StoreError {
+        match self {
+            Trouble::Sqlite(error) => StoreError::of_sqlite(&error, file),
+            Trouble::Rule(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Trouble::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Trouble::Rule(error)
+    }
+}
 
 impl From<StoreError> for WireError {
     fn from(error: StoreError) -> Self {

@@ -1,7 +1,41 @@
-//! All SQL of hob.
+//! All SQL of hob: what it acknowledges is on disk.
+//!
+//! - [`Store`]: the handle; sessions, messages, tokens, the event log
+//! - `opening`, `inspect`, `wal`, `mark`: what is looked at before a database is trusted
+//! - `connection`, `migrations`: how it is opened, and its schema
+//! - `lanes`, `writer`, `batch`, `disk`: one thread that turns queued commands into transactions
+//! - `readers`: a few connections for everything that only reads
+//! - `sessions`, `tokens`, `events`, `retention`: the SQL of each thing
+//! - `health`, `check`: whether the files are sound
+//!
+//! Invariants: an answer means that the transaction is synced; each write is one transaction with
+//! its event; events are numbered and published in the order of commits and no number is given
+//! twice; a missing or damaged file is named and never begun anew by itself.
 
+mod batch;
+mod check;
+mod connection;
+mod disk;
 mod error;
+mod events;
+mod health;
+mod inspect;
+mod lanes;
+mod mark;
+mod migrations;
+mod opening;
+mod readers;
+mod retention;
+mod rules;
+mod sessions;
+mod shared;
 mod store;
+mod tokens;
+mod value;
+mod wal;
+mod writer;
 
+pub use check::Verdict;
 pub use error::StoreError;
-pub use store::{Store, StoreOptions, TokenRow, Verdict};
+pub use store::{Store, StoreOptions};
+pub use tokens::TokenRow;

@@ -1,15 +1,31 @@
 //! The handle every room holds.
 
+use crate::check::{self, Verdict};
 use crate::error::StoreError;
-use hob_bus::{EventLog, NewEvent, Publisher};
+use crate::events;
+use crate::migrations::SCHEMA;
+use crate::opening;
+use crate::retention::LIMITS;
+use crate::rules;
+use crate::sessions::read::{self, ListCursor};
+use crate::sessions::write::{self, Draft, Plan};
+use crate::shared::Shared;
+use crate::tokens::{self, TokenRow};
+use crate::writer::{Writer, WriterParts};
+use hob_bus::{BoxFuture, EventLog, LogBounds, LoggedEvent, NewEvent, Publisher};
+use hob_core::retention::Limits;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_wire::id::SessionRef;
+use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::daemon::StoreStatus;
 use hob_wire::rooms::session;
 use hob_wire::rooms::token::TokenInfo;
+use hob_wire::{Role, WireError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 /// What a store needs from outside.
 #[derive(Debug)]
@@ -24,114 +40,333 @@ pub struct StoreOptions {
     pub had_life: bool,
 }
 
-/// A credential as it is kept: without its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenRow {
-    pub info: TokenInfo,
-    /// SHA-256 of the token's text.
-    pub secret_hash: [u8; 32],
-}
-
-/// What [`Store::verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// What is wrong, a sentence each; empty when all is well.
-    pub problems: Vec<String>,
-    /// What is unusual and harmless, such as a write that a crash cut off.
-    pub notes: Vec<String>,
-}
-
 /// The store; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Store(Arc<()>);
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    database: PathBuf,
+    epoch: u64,
+    /// Tells the background check to stop.
+    stop: Arc<AtomicBool>,
+    /// A std mutex, because it is held for a line without await.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Rows of the log looked at in one read.
+const LOG_ROWS_A_READ: usize = 1_024;
 
 impl Store {
     /// Opens the database, creating it in a new home. Blocks; call it before the runtime or on a
     /// blocking thread.
-    pub fn open(_options: StoreOptions) -> Result<Store, StoreError> {
-        Err(thin())
+    pub fn open(options: StoreOptions) -> Result<Store, StoreError> {
+        Store::open_with(options, LIMITS)
     }
-    /// Checks the whole database, for `hob doctor`; blocks. Works without a daemon; not to be
-    /// called in a process that has the same database open.
-    pub fn verify(_database: &Path) -> Result<Verdict, StoreError> {
-        Err(thin())
+
+    pub(crate) fn open_with(options: StoreOptions, limits: Limits) -> Result<Store, StoreError> {
+        let database = options.database;
+        let opened = opening::open(&database, &options.clock, options.had_life)?;
+        let epoch = opened.disk.epoch();
+        let health = Arc::clone(&opened.health);
+        let shared = Arc::new(Shared::new(opened.health, opened.readers, opened.bounds));
+        let writer = Writer::new(WriterParts {
+            shared: Arc::clone(&shared),
+            disk: opened.disk,
+            clock: options.clock,
+            dice: options.dice,
+            publisher: options.publisher,
+            limits,
+        });
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut threads = vec![start("hob-store-writer", move || writer.run())?];
+        if opened.to_check {
+            let (path, stop) = (database.clone(), Arc::clone(&stop));
+            threads.push(start("hob-store-check", move || {
+                check::check_beside(&path, &health, &stop);
+            })?);
+        }
+        Ok(Store(Arc::new(Inner {
+            shared,
+            database,
+            epoch,
+            stop,
+            threads: Mutex::new(threads),
+        })))
     }
-    /// Commits what is queued, brings the database file up to date and ends the writer.
-    pub async fn close(&self) {}
+
+    /// Checks the whole database, for `hob doctor`; blocks. Works without a daemon and beside one,
+    /// but not in the process that has the database open.
+    pub fn verify(database: &Path) -> Result<Verdict, StoreError> {
+        check::verify(database)
+    }
+
+    /// Commits what is queued, brings the database file up to date and ends the writer. The bus
+    /// must still take events, or be gone.
+    pub async fn close(&self) {
+        self.0.end();
+        let threads = std::mem::take(
+            &mut *self
+                .0
+                .threads
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        let joined = tokio::task::spawn_blocking(move || {
+            for thread in threads {
+                // A thread that panicked has said so; there is nothing left to wait for.
+                let _ = thread.join();
+            }
+        });
+        let _ = joined.await;
+    }
+
     /// Which start of this home's daemon this is.
     pub fn epoch(&self) -> u64 {
-        0
+        self.0.epoch
     }
+
     pub fn status(&self) -> StoreStatus {
-        unimplemented!()
+        let (state, message, findings) = self.0.shared.health.report();
+        StoreStatus {
+            state,
+            message,
+            findings,
+            schema: SCHEMA,
+            sqlite: rusqlite::version().to_owned(),
+            bytes: std::fs::metadata(&self.0.database).map_or(0, |file| file.len()),
+        }
     }
+
     pub async fn session_count(&self) -> Result<u64, StoreError> {
-        Err(thin())
+        self.0.shared.readers.read(read::count).await
     }
+
+    /// Creates a session, or answers the one that has this key already, unchanged.
     pub async fn create_session(
         &self,
-        _params: session::CreateParams,
+        params: session::CreateParams,
     ) -> Result<session::Created, StoreError> {
-        Err(thin())
+        let name = params.session_key.as_deref().map(rules::session_ref);
+        let parent = params.parent.as_deref().map(rules::session_ref);
+        let kind = params
+            .kind
+            .unwrap_or_else(|| rules::KIND_DEFAULT.to_owned());
+        rules::kind(&kind)?;
+        params.label.as_deref().map_or(Ok(()), rules::label)?;
+        let metadata = to_json(&params.metadata.unwrap_or_default())?;
+        rules::metadata(&metadata)?;
+        let plan = Plan {
+            name: name.transpose()?,
+            kind,
+            label: params.label,
+            parent: parent.transpose()?,
+            metadata,
+        };
+        let bytes = plan.metadata.len();
+        self.write(bytes, move |batch| write::create(batch, &plan))
+            .await
     }
-    pub async fn get_session(&self, _session: &SessionRef) -> Result<session::Session, StoreError> {
-        Err(thin())
+
+    pub async fn get_session(&self, session: &SessionRef) -> Result<session::Session, StoreError> {
+        let session = session.clone();
+        self.0
+            .shared
+            .readers
+            .read(move |sql| read::get(sql, &session))
+            .await
     }
+
+    /// Sessions, the most recently used first.
     pub async fn list_sessions(
         &self,
-        _params: session::ListParams,
+        params: session::ListParams,
     ) -> Result<session::Sessions, StoreError> {
-        Err(thin())
+        params.kind.as_deref().map_or(Ok(()), rules::kind)?;
+        let rows = rules::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
+        let before = ListCursor::parse(params.before.as_deref())?;
+        self.0
+            .shared
+            .readers
+            .read(move |sql| read::list(sql, params.kind.as_deref(), rows, before))
+            .await
     }
+
+    /// Messages of a session, a page back from `before`.
     pub async fn history(
         &self,
-        _params: session::HistoryParams,
+        params: session::HistoryParams,
     ) -> Result<session::Messages, StoreError> {
-        Err(thin())
+        let session = rules::session_ref(&params.session_key)?;
+        let rows = rules::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
+        self.0
+            .shared
+            .readers
+            .read(move |sql| read::history(sql, &session, rows, params.before))
+            .await
     }
+
+    /// Messages of a session, a page forward from `after`.
     pub async fn export(
         &self,
-        _params: session::ExportParams,
+        params: session::ExportParams,
     ) -> Result<session::Messages, StoreError> {
-        Err(thin())
+        let session = rules::session_ref(&params.session_key)?;
+        let rows = rules::page_rows(params.limit, PAGE_ROWS_MAX)?;
+        self.0
+            .shared
+            .readers
+            .read(move |sql| read::export(sql, &session, rows, params.after))
+            .await
     }
+
+    /// Adds a message; the answer means that it is on disk.
     pub async fn send_message(
         &self,
-        _params: session::SendParams,
+        params: session::SendParams,
     ) -> Result<session::Sent, StoreError> {
-        Err(thin())
+        let session = rules::session_ref(&params.session_key)?;
+        let key = params.idempotency_key.as_deref();
+        key.map_or(Ok(()), rules::idempotency_key)?;
+        let content = to_json(&params.content)?;
+        rules::content(&content)?;
+        let draft = Draft {
+            role: params.role.unwrap_or(Role::User),
+            content,
+            idempotency_key: params.idempotency_key,
+        };
+        let bytes = draft.content.len();
+        self.write(bytes, move |batch| write::send(batch, &session, &draft))
+            .await
     }
+
+    /// Names a session for people, or takes its name away.
     pub async fn label_session(
         &self,
-        _params: session::LabelParams,
+        params: session::LabelParams,
     ) -> Result<session::Session, StoreError> {
-        Err(thin())
+        let session = rules::session_ref(&params.session_key)?;
+        params.label.as_deref().map_or(Ok(()), rules::label)?;
+        self.write(0, move |batch| {
+            write::label(batch, &session, params.label.as_deref())
+        })
+        .await
     }
+
     pub async fn delete_session(
         &self,
-        _session: &SessionRef,
+        session: &SessionRef,
     ) -> Result<session::Deleted, StoreError> {
-        Err(thin())
+        let session = session.clone();
+        self.write(0, move |batch| write::delete(batch, &session))
+            .await
     }
-    pub async fn insert_token(&self, _token: TokenRow) -> Result<(), StoreError> {
-        Err(thin())
+
+    /// Keeps a new token; its name must be free among the live ones.
+    pub async fn insert_token(&self, token: TokenRow) -> Result<(), StoreError> {
+        rules::token_name(&token.info.name)?;
+        self.write(0, move |batch| tokens::insert(batch, &token))
+            .await
     }
+
     /// Every token, revoked ones too, oldest first.
     pub async fn list_tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        Err(thin())
+        self.0.shared.readers.read(tokens::list).await
     }
+
     /// Ends the token with this id, or the live one with this name.
-    pub async fn revoke_token(&self, _id_or_name: &str, _at: u64) -> Result<TokenInfo, StoreError> {
-        Err(thin())
+    pub async fn revoke_token(&self, id_or_name: &str, at: u64) -> Result<TokenInfo, StoreError> {
+        let id_or_name = id_or_name.to_owned();
+        self.write(0, move |batch| tokens::revoke(batch, &id_or_name, at))
+            .await
     }
+
+    /// The log as the bus needs it.
     pub fn event_log(&self) -> Arc<dyn EventLog> {
-        unimplemented!()
+        Arc::new(Log(self.clone()))
     }
-    pub async fn append_event(&self, _event: NewEvent) -> Result<u64, StoreError> {
-        Err(thin())
+
+    /// Makes an event durable and publishes it; answers its `seq`.
+    pub async fn append_event(&self, event: NewEvent) -> Result<u64, StoreError> {
+        let bytes = event.payload.as_ref().map_or(0, bytes::Bytes::len);
+        self.write(bytes, move |batch| {
+            Ok(batch.log(event, events::Place::Alone)?)
+        })
+        .await
+    }
+
+    async fn write<T, F>(&self, bytes: usize, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut crate::batch::Batch<'_>) -> Result<T, crate::error::Trouble>
+            + Send
+            + 'static,
+    {
+        match self.0.shared.health.refusal() {
+            Some(refusal) => Err(refusal),
+            None => self.0.shared.lanes.submit(bytes, work).await,
+        }
+    }
+
+    async fn log_page(&self, after: u64, limit: usize) -> Result<Vec<LoggedEvent>, StoreError> {
+        let mut events = Vec::new();
+        let mut reached = after;
+        // Goes on over events that are left out, so that an empty page means the end of the log.
+        loop {
+            let rows = LOG_ROWS_A_READ.min(limit.max(1));
+            let page = self
+                .0
+                .shared
+                .readers
+                .read(move |sql| Ok(events::page(sql, reached, rows)?))
+                .await?;
+            reached = page.reached;
+            events.extend(page.events);
+            if page.is_last || !events.is_empty() {
+                return Ok(events);
+            }
+        }
     }
 }
 
-fn thin() -> StoreError {
-    StoreError::Internal(String::new())
+impl Inner {
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.shared.lanes.close();
+    }
+}
+
+impl Drop for Inner {
+    /// The last handle is gone: the writer finishes what is queued by itself.
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[derive(Debug)]
+struct Log(Store);
+
+impl EventLog for Log {
+    fn bounds(&self) -> LogBounds {
+        self.0.0.shared.bounds()
+    }
+
+    fn page(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LoggedEvent>, WireError>> {
+        Box::pin(async move { Ok(self.0.log_page(after, limit).await?) })
+    }
+
+    fn append(&self, event: NewEvent) -> BoxFuture<'_, Result<u64, WireError>> {
+        Box::pin(async move { Ok(self.0.append_event(event).await?) })
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|error| StoreError::Io(format!("a thread could not be started: {error}")))
+}
+
+fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::Invalid(format!("This cannot be written as JSON: {error}.")))
 }

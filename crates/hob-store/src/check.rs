@@ -1,0 +1,151 @@
+//! Looking for rot. SQLite notices a damaged page only when it meets it; these look everywhere.
+
+use crate::connection::{beside, open_reader};
+use crate::error::{StoreError, Trouble, mend};
+use crate::health::Health;
+use crate::inspect::inspect;
+use crate::migrations;
+use rusqlite::{Connection, ErrorCode};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Problems named; more say nothing new.
+const PROBLEMS_MAX: usize = 100;
+
+/// What [`verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What is wrong, a sentence each; empty when all is well.
+    pub problems: Vec<String>,
+    /// What is unusual and harmless, such as a write that a crash cut off.
+    pub notes: Vec<String>,
+}
+
+/// Checks structure and rules of a whole database that no daemon has open in this process.
+pub(crate) fn verify(database: &Path) -> Result<Verdict, StoreError> {
+    let mut verdict = Verdict::default();
+    if !database.exists() && !beside(database, ".mark").exists() {
+        verdict.notes.push(format!(
+            "There is no database yet at '{}'.",
+            database.display()
+        ));
+        return Ok(verdict);
+    }
+    for finding in inspect(database, true)?.findings {
+        if finding.is_loss {
+            verdict.problems.push(finding.text);
+        } else {
+            verdict.notes.push(finding.text);
+        }
+    }
+    let sql = open_reader(database).map_err(|error| StoreError::of_sqlite(&error, database))?;
+    let checked = check_all(&sql, &mut verdict);
+    match checked.map_err(|trouble| trouble.about(database)) {
+        Ok(()) => {}
+        Err(error @ StoreError::Damaged { .. }) => verdict.problems.push(error.to_string()),
+        Err(error) => return Err(error),
+    }
+    Ok(verdict)
+}
+
+fn check_all(sql: &Connection, verdict: &mut Verdict) -> Result<(), Trouble> {
+    let version = migrations::version(sql)?;
+    if version != migrations::SCHEMA {
+        verdict.notes.push(format!(
+            "The database has schema {version}; this hob writes {}.",
+            migrations::SCHEMA
+        ));
+        return Ok(());
+    }
+    for row in problems(sql, &format!("PRAGMA integrity_check({PROBLEMS_MAX})"))? {
+        if row != "ok" {
+            verdict.problems.push(row);
+        }
+    }
+    for (rule, select) in RULES {
+        for row in problems(sql, select)? {
+            verdict.problems.push(format!("{rule}: {row}"));
+        }
+    }
+    Ok(())
+}
+
+/// What must always hold, and the query that finds where it does not.
+const RULES: &[(&str, &str)] = &[
+    (
+        "Messages of a session are numbered from 1 without holes, and counted",
+        "SELECT 'session ' || s.row_id || ' counts ' || s.message_count || ' and has '
+                || count(m.row_id) || ', numbered ' || ifnull(min(m.seq), 0) || ' to '
+                || ifnull(max(m.seq), 0)
+         FROM sessions s LEFT JOIN messages m ON m.session = s.row_id GROUP BY s.row_id
+         HAVING count(m.row_id) <> s.message_count
+             OR (s.message_count > 0 AND (min(m.seq) <> 1 OR max(m.seq) <> s.message_count))
+         LIMIT 20",
+    ),
+    (
+        "Every message has its session, or one that is being deleted",
+        "SELECT 'session ' || m.session FROM messages m
+         LEFT JOIN sessions s ON s.row_id = m.session
+         LEFT JOIN deletions d ON d.session = m.session
+         WHERE s.row_id IS NULL AND d.session IS NULL GROUP BY m.session LIMIT 20",
+    ),
+    (
+        "Every content is JSON",
+        "SELECT 'message ' || row_id FROM messages WHERE NOT json_valid(content) LIMIT 20",
+    ),
+    (
+        "Every metadata is JSON",
+        "SELECT 'session ' || row_id FROM sessions WHERE NOT json_valid(metadata) LIMIT 20",
+    ),
+    (
+        "Events are numbered from 1",
+        "SELECT 'event ' || seq FROM events WHERE seq < 1 LIMIT 20",
+    ),
+];
+
+fn problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
+    let mut select = sql.prepare(select)?;
+    let rows = select.query_map([], |row| row.get(0))?;
+    rows.collect()
+}
+
+/// Whether the structure of the database is sound; what to tell if not.
+pub(crate) fn quick_check(sql: &Connection, file: &Path) -> Option<StoreError> {
+    let damaged = |what: String| StoreError::Damaged {
+        file: file.to_owned(),
+        what: format!("the database is damaged ({what}). {}", mend(file)),
+    };
+    match problems(sql, "PRAGMA quick_check(1)") {
+        Ok(rows) if rows == ["ok"] => None,
+        Ok(rows) => Some(damaged(rows.join("; "))),
+        // Being told to stop says nothing about the file.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => None,
+        Err(error) => match StoreError::of_sqlite(&error, file) {
+            error @ StoreError::Damaged { .. } => Some(error),
+            _ => None,
+        },
+    }
+}
+
+/// After an unclean end: looks at the whole structure beside normal work, until told to stop.
+///
+/// This is the one reader that keeps its snapshot longer than a second: a check of parts could
+/// not tell a page that moved from one that is lost. The write-ahead log grows meanwhile.
+pub(crate) fn check_beside(path: &Path, health: &Health, stop: &Arc<AtomicBool>) {
+    const INSTRUCTIONS_PER_LOOK: i32 = 10_000;
+    let Ok(mut sql) = open_reader(path) else {
+        return;
+    };
+    let stop = Arc::clone(stop);
+    let watched = sql.progress_handler(
+        INSTRUCTIONS_PER_LOOK,
+        Some(move || stop.load(Ordering::Relaxed)),
+    );
+    if watched.is_err() {
+        return;
+    }
+    if let Some(error) = quick_check(&sql, path) {
+        health.note(&error);
+    }
+}

@@ -1,0 +1,132 @@
+//! Opening the database. Every connection of hob is made here, with the same pragmas.
+//!
+//! Invariants: a commit on the writer's connection is synced before it returns; no connection
+//! checkpoints by itself, because the writer decides when the write-ahead log may be emptied.
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, ffi};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Older versions can corrupt a database when a checkpoint meets the restart of the log.
+const SQLITE_VERSION_MIN: i32 = 3_051_003;
+const _: () = assert!(
+    ffi::SQLITE_VERSION_NUMBER >= SQLITE_VERSION_MIN,
+    "hob needs SQLite 3.51.3 or newer"
+);
+
+/// Marks a database file as hob's: `hobd`.
+pub(crate) const APPLICATION_ID: i32 = 0x686F_6264;
+/// The page size of a new database, SQLite's default.
+pub(crate) const PAGE_BYTES: u64 = 4_096;
+/// How long a statement waits for a lock before it fails as busy.
+const BUSY_WAIT: Duration = Duration::from_millis(250);
+/// Statements each connection keeps prepared.
+const STATEMENTS_MAX: usize = 64;
+
+/// The one connection that writes.
+#[derive(Debug)]
+pub(crate) struct WriterConnection {
+    pub(crate) sql: Connection,
+    /// Frames in the write-ahead log after the last commit.
+    frames: Arc<AtomicU64>,
+}
+
+impl WriterConnection {
+    /// Opens the database without looking into it yet; a missing file is created, for us alone.
+    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path);
+        if let Err(error) = made
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            let code = if error.kind() == io::ErrorKind::StorageFull {
+                ffi::SQLITE_FULL
+            } else {
+                ffi::SQLITE_CANTOPEN
+            };
+            let message = Some(error.to_string());
+            return Err(rusqlite::Error::SqliteFailure(
+                ffi::Error::new(code),
+                message,
+            ));
+        }
+        WriterConnection::open_existing(path)
+    }
+
+    /// Opens the database again; a file that went away is not made anew.
+    pub(crate) fn open_existing(path: &Path) -> rusqlite::Result<Self> {
+        let sql = open(path)?;
+        Ok(WriterConnection {
+            sql,
+            frames: Arc::new(AtomicU64::new(0)),
+        })
+    }
+
+    /// Makes it fit for writing; done after the file proved to be ours.
+    pub(crate) fn prepare(&mut self) -> rusqlite::Result<()> {
+        let sql = &mut self.sql;
+        sql.pragma_update(None, "journal_mode", "wal")?;
+        let synchronous = if hob_kit::failpoint::broken(1) {
+            "off"
+        } else {
+            "full"
+        };
+        sql.pragma_update(None, "synchronous", synchronous)?;
+        // Pages of an open transaction never reach the log before its commit, so that a rolled
+        // back batch leaves no frames behind; a batch's bound is the bound of the memory it needs.
+        sql.pragma_update(None, "cache_spill", false)?;
+        sql.pragma_update(None, "wal_autocheckpoint", 0)?;
+        let frames = Arc::clone(&self.frames);
+        sql.wal_hook(Some(move |_: &mut _, pages: i32| {
+            frames.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))
+    }
+
+    /// Frames in the write-ahead log.
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn forget_frames(&self) {
+        self.frames.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A connection that only reads.
+pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let sql = open(path)?;
+    sql.pragma_update(None, "query_only", true)?;
+    Ok(sql)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one room with SQL")]
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sql = Connection::open_with_flags(path, flags)?;
+    sql.busy_timeout(BUSY_WAIT)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    sql.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // A mapped file turns a failing disk into a signal; reads and writes turn it into an error.
+    sql.execute_batch(
+        "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+         PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
+    )?;
+    Ok(sql)
+}
+
+/// A file beside the database: `hob.db` + `-wal`.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,267 @@
+//! The event log in SQL: writing a row, and rebuilding payloads when it is read again.
+//!
+//! Invariants: an event about a row is rebuilt to the very bytes it was published with; an event
+//! whose row is gone is left out; a page is empty only when nothing follows.
+
+use crate::value::{int, number, optional_uuid, uint};
+use bytes::Bytes;
+use hob_bus::{LogBounds, LoggedEvent, NewEvent, SessionTag};
+use hob_wire::limits::PAGE_BYTES_MAX;
+use hob_wire::rooms::session::SessionCreatedPayload;
+use hob_wire::{MessageId, SessionId};
+use rusqlite::{Connection, Row};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// What an event's payload is rebuilt from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// Nothing: the log keeps payload and session names.
+    Alone,
+    /// The session's row.
+    Session(i64),
+    /// The message's row.
+    Message { session: i64, message: i64 },
+}
+
+pub(crate) fn insert_event(
+    sql: &Connection,
+    seq: u64,
+    at_ms: u64,
+    event: &NewEvent,
+    place: Place,
+) -> rusqlite::Result<()> {
+    let (session, message) = match place {
+        Place::Alone => (None, None),
+        Place::Session(session) => (Some(session), None),
+        Place::Message { session, message } => (Some(session), Some(message)),
+    };
+    let alone = matches!(place, Place::Alone);
+    let tag = event.session.as_ref().filter(|_| alone);
+    let payload = event.payload.as_deref().filter(|_| alone);
+    let mut insert = sql.prepare_cached(
+        "INSERT INTO events (seq, at, topic, source, session, message, session_id, session_key, payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    insert.execute((
+        int(seq),
+        int(at_ms),
+        &*event.topic,
+        &*event.source,
+        session,
+        message,
+        tag.map(|tag| &*tag.id),
+        tag.and_then(|tag| tag.key.as_deref()),
+        payload,
+    ))?;
+    Ok(())
+}
+
+/// The ends of the log. `floor` is the highest number known to have been given.
+pub(crate) fn bounds(sql: &Connection, floor: u64) -> rusqlite::Result<LogBounds> {
+    let (first, last): (Option<i64>, Option<i64>) = sql.query_row(
+        "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let last = uint(last.unwrap_or(0)).max(floor);
+    let first = first.map_or(last + 1, uint);
+    Ok(LogBounds { first, last })
+}
+
+/// Some events after a number, and where to go on.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) events: Vec<LoggedEvent>,
+    /// Whether the log was read to its end.
+    pub(crate) is_last: bool,
+    /// The last number looked at, left out events included.
+    pub(crate) reached: u64,
+}
+
+/// Reads at most `rows_max` rows of the log after `after`; stops early when the payloads grow
+/// large.
+pub(crate) fn page(sql: &Connection, after: u64, rows_max: usize) -> rusqlite::Result<Page> {
+    let mut select = sql.prepare_cached(
+        "SELECT e.seq, e.topic, e.source, e.session, e.message, e.session_id, e.session_key,
+                e.payload, s.id, s.key, s.kind, m.id, m.seq, m.role, m.at, m.content
+         FROM events e
+         LEFT JOIN sessions s ON s.row_id = e.session
+         LEFT JOIN messages m ON m.row_id = e.message AND m.session = e.session
+         WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2",
+    )?;
+    let mut rows = select.query((int(after), int(rows_max as u64)))?;
+    let mut names = Names::default();
+    let mut page = Page {
+        events: Vec::new(),
+        is_last: false,
+        reached: after,
+    };
+    let (mut seen, mut bytes) = (0, 0);
+    while let Some(row) = rows.next()? {
+        seen += 1;
+        page.reached = number(row, 0)?;
+        if let Some(event) = rebuild(row, &mut names)? {
+            bytes += event.payload.as_ref().map_or(0, Bytes::len);
+            page.events.push(event);
+        }
+        if bytes >= PAGE_BYTES_MAX {
+            return Ok(page);
+        }
+    }
+    page.is_last = seen < rows_max;
+    Ok(page)
+}
+
+fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEvent>> {
+    let logged = |session, payload, names: &mut Names| -> rusqlite::Result<_> {
+        Ok(Some(LoggedEvent {
+            seq: number(row, 0)?,
+            topic: names.shared(row.get_ref(1)?.as_str()?),
+            source: names.shared(row.get_ref(2)?.as_str()?),
+            session,
+            payload,
+        }))
+    };
+    let session_row: Option<i64> = row.get(3)?;
+    if session_row.is_none() {
+        let key: Option<String> = row.get(6)?;
+        let tag = row.get::<_, Option<String>>(5)?.map(|id| SessionTag {
+            id: id.into(),
+            key: key.map(Into::into),
+        });
+        let payload: Option<Vec<u8>> = row.get(7)?;
+        return logged(tag, payload.map(Bytes::from), names);
+    }
+    let Some(id) = optional_uuid(row, 8)? else {
+        return Ok(None);
+    };
+    let key: Option<String> = row.get(9)?;
+    let face = SessionFace::new(SessionId(id), key.as_deref());
+    if row.get::<_, Option<i64>>(4)?.is_none() {
+        let kind: String = row.get(10)?;
+        let payload = created_payload(&face, &kind);
+        return logged(Some(face.tag), Some(payload), names);
+    }
+    let Some(message) = optional_uuid(row, 11)? else {
+        return Ok(None);
+    };
+    let payload = message_payload(
+        &face,
+        &MessageFace {
+            id: MessageId(message),
+            seq: number(row, 12)?,
+            role: row.get_ref(13)?.as_str()?,
+            content: row.get_ref(15)?.as_str()?,
+            at: number(row, 14)?,
+        },
+    );
+    logged(Some(face.tag), Some(payload), names)
+}
+
+/// A session as its events show it.
+#[derive(Debug)]
+pub(crate) struct SessionFace {
+    pub(crate) id: SessionId,
+    pub(crate) tag: SessionTag,
+}
+
+impl SessionFace {
+    pub(crate) fn new(id: SessionId, key: Option<&str>) -> Self {
+        SessionFace {
+            id,
+            tag: SessionTag {
+                id: id.to_string().into(),
+                key: key.map(Into::into),
+            },
+        }
+    }
+
+    /// The key if it has one, else the id.
+    pub(crate) fn name(&self) -> &str {
+        self.tag.key.as_deref().unwrap_or(&self.tag.id)
+    }
+}
+
+/// A message as its event shows it; `content` is JSON already.
+#[derive(Debug)]
+pub(crate) struct MessageFace<'a> {
+    pub(crate) id: MessageId,
+    pub(crate) seq: u64,
+    pub(crate) role: &'a str,
+    pub(crate) content: &'a str,
+    pub(crate) at: u64,
+}
+
+/// `SessionMessagePayload`, written straight from the stored JSON: content is neither parsed nor
+/// encoded a second time.
+pub(crate) fn message_payload(session: &SessionFace, message: &MessageFace<'_>) -> Bytes {
+    let mut json = Vec::with_capacity(256 + message.content.len());
+    let mut put = |text: &str| json.extend_from_slice(text.as_bytes());
+    put(r#"{"sessionKey":"#);
+    put(&quoted(session.name()));
+    put(r#","sessionId":""#);
+    put(&session.tag.id);
+    put(r#"","id":""#);
+    put(message
+        .id
+        .0
+        .hyphenated()
+        .encode_lower(&mut Uuid::encode_buffer()));
+    put(r#"","seq":"#);
+    put(&message.seq.to_string());
+    put(r#","role":""#);
+    put(message.role);
+    put(r#"","content":"#);
+    put(message.content);
+    put(r#","at":"#);
+    put(&message.at.to_string());
+    put("}");
+    json.into()
+}
+
+pub(crate) fn created_payload(session: &SessionFace, kind: &str) -> Bytes {
+    encode(&SessionCreatedPayload {
+        session_key: session.name().to_owned(),
+        session_id: session.id,
+        kind: kind.to_owned(),
+    })
+}
+
+/// A payload's JSON.
+#[expect(
+    clippy::expect_used,
+    reason = "our own payload types have text keys only"
+)]
+pub(crate) fn encode(payload: &impl serde::Serialize) -> Bytes {
+    serde_json::to_vec(payload)
+        .expect("payload types always encode")
+        .into()
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Topic and source texts of a page, shared between its events.
+#[derive(Default)]
+struct Names(Vec<Arc<str>>);
+
+impl Names {
+    fn shared(&mut self, text: &str) -> Arc<str> {
+        // A house has few topics; a page that meets many more just shares less.
+        const NAMES_MAX: usize = 64;
+        if let Some(name) = self.0.iter().find(|name| ***name == *text) {
+            return Arc::clone(name);
+        }
+        let name: Arc<str> = text.into();
+        if self.0.len() < NAMES_MAX {
+            self.0.push(Arc::clone(&name));
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+#[path = "events_tests.rs"]
+mod tests;

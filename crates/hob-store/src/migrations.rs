@@ -1,0 +1,72 @@
+//! The schema and its growth: one SQL file a version, each applied in one transaction together
+//! with the version it leads to.
+//!
+//! Invariants: a migration that is cut off leaves the version before it; a schema newer than this
+//! program is never touched.
+
+use crate::connection::APPLICATION_ID;
+use crate::error::StoreError;
+use hob_kit::failpoint;
+use rusqlite::Connection;
+use std::path::Path;
+
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_house.sql")];
+
+/// The schema this program writes.
+#[expect(clippy::cast_possible_truncation, reason = "a handful of files")]
+pub(crate) const SCHEMA: u32 = MIGRATIONS.len() as u32;
+
+/// Brings the schema up to date.
+pub(crate) fn migrate(sql: &Connection, file: &Path) -> Result<(), StoreError> {
+    migrate_with(sql, file, MIGRATIONS)
+}
+
+fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<(), StoreError> {
+    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, file);
+    let found = version(sql).map_err(failed)?;
+    let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+    if found > known && !failpoint::broken(11) {
+        return Err(StoreError::NewerSchema {
+            file: file.to_owned(),
+            found,
+            known,
+        });
+    }
+    for (version, migration) in (1..).zip(migrations).skip(found as usize) {
+        apply(sql, version, migration).map_err(failed)?;
+        tracing::info!(version, "the database's schema was brought up to date");
+    }
+    Ok(())
+}
+
+/// The schema the file has.
+pub(crate) fn version(sql: &Connection) -> rusqlite::Result<u32> {
+    sql.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn apply(sql: &Connection, version: u32, migration: &str) -> rusqlite::Result<()> {
+    let in_transaction = !failpoint::broken(11);
+    if in_transaction {
+        sql.execute_batch("BEGIN IMMEDIATE")?;
+    }
+    let applied = (|| {
+        sql.pragma_update(None, "application_id", APPLICATION_ID)?;
+        sql.pragma_update(None, "user_version", version)?;
+        failpoint::reach("store.migrate.before");
+        sql.execute_batch(migration)?;
+        if in_transaction {
+            sql.execute_batch("COMMIT")?;
+        }
+        Ok(())
+    })();
+    if applied.is_err() && !sql.is_autocommit() {
+        // The first error is the one to tell; without a commit the transaction ends anyway.
+        let _ = sql.execute_batch("ROLLBACK");
+    }
+    failpoint::reach("store.migrate.after");
+    applied
+}
+
+#[cfg(test)]
+#[path = "migrations_tests.rs"]
+mod tests;

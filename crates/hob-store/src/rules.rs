@@ -1,0 +1,81 @@
+//! What a request may say. Pure. Checked before anything is queued, so that a wrong request costs
+//! the writer nothing.
+
+use crate::error::StoreError;
+use hob_wire::id::SessionRef;
+use hob_wire::limits::{
+    MESSAGE_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX, PAGE_ROWS_MAX, SESSION_KEY_BYTES_MAX,
+};
+
+/// Kind of a session that names none.
+pub(crate) const KIND_DEFAULT: &str = "main";
+const KIND_BYTES_MAX: usize = 32;
+pub(crate) const LABEL_BYTES_MAX: usize = 256;
+
+pub(crate) fn session_key(key: &str) -> Result<(), StoreError> {
+    line("`sessionKey`", key, SESSION_KEY_BYTES_MAX)
+}
+
+/// A session as a caller names it.
+pub(crate) fn session_ref(text: &str) -> Result<SessionRef, StoreError> {
+    session_key(text)?;
+    Ok(SessionRef::parse(text))
+}
+
+pub(crate) fn kind(kind: &str) -> Result<(), StoreError> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if kind.is_empty() || kind.len() > KIND_BYTES_MAX || !kind.chars().all(allowed) {
+        return Err(StoreError::Invalid(format!(
+            "`kind` is 1 to {KIND_BYTES_MAX} lower-case letters, digits and dashes."
+        )));
+    }
+    Ok(())
+}
+
+pub(crate) fn label(label: &str) -> Result<(), StoreError> {
+    line("`label`", label, LABEL_BYTES_MAX)
+}
+
+pub(crate) fn idempotency_key(key: &str) -> Result<(), StoreError> {
+    line("`idempotencyKey`", key, NAME_BYTES_MAX)
+}
+
+pub(crate) fn token_name(name: &str) -> Result<(), StoreError> {
+    line("`name`", name, NAME_BYTES_MAX)
+}
+
+/// Metadata as JSON text.
+pub(crate) fn metadata(json: &str) -> Result<(), StoreError> {
+    at_most("`metadata`", json.len(), METADATA_BYTES_MAX)
+}
+
+/// A message's content as JSON text.
+pub(crate) fn content(json: &str) -> Result<(), StoreError> {
+    at_most("`content`", json.len(), MESSAGE_BYTES_MAX)
+}
+
+/// How many rows a page gets.
+pub(crate) fn page_rows(limit: Option<u32>, default: u32) -> Result<usize, StoreError> {
+    match limit.unwrap_or(default).min(PAGE_ROWS_MAX) {
+        0 => Err(StoreError::Invalid("`limit` is at least 1.".to_owned())),
+        rows => Ok(rows as usize),
+    }
+}
+
+fn line(what: &str, text: &str, bytes_max: usize) -> Result<(), StoreError> {
+    if text.is_empty() || text.len() > bytes_max || text.chars().any(char::is_control) {
+        return Err(StoreError::Invalid(format!(
+            "{what} is 1 to {bytes_max} bytes without control characters."
+        )));
+    }
+    Ok(())
+}
+
+fn at_most(what: &str, bytes: usize, bytes_max: usize) -> Result<(), StoreError> {
+    if bytes > bytes_max {
+        return Err(StoreError::Invalid(format!(
+            "{what} has {bytes} bytes as JSON; at most {bytes_max} are taken."
+        )));
+    }
+    Ok(())
+}

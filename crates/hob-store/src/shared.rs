@@ -1,0 +1,41 @@
+//! What the writer's thread and the handles of the store share.
+
+use crate::health::Health;
+use crate::lanes::Lanes;
+use crate::readers::Readers;
+use hob_bus::LogBounds;
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) lanes: Lanes,
+    pub(crate) health: Arc<Health>,
+    pub(crate) readers: Arc<Readers>,
+    /// A std mutex, because it is held for a few lines without await.
+    bounds: Mutex<LogBounds>,
+}
+
+impl Shared {
+    pub(crate) fn new(health: Arc<Health>, readers: Arc<Readers>, bounds: LogBounds) -> Self {
+        Shared {
+            lanes: Lanes::new(),
+            health,
+            readers,
+            bounds: Mutex::new(bounds),
+        }
+    }
+
+    /// The ends of the event log, as of the last commit.
+    pub(crate) fn bounds(&self) -> LogBounds {
+        *self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves the ends forward after a commit.
+    pub(crate) fn advance(&self, last: u64, trimmed_to: Option<u64>) {
+        let mut bounds = self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
+        bounds.last = bounds.last.max(last);
+        if let Some(trimmed_to) = trimmed_to {
+            bounds.first = bounds.first.max(trimmed_to + 1);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Credentials in SQL. Only the hash of a token's text is kept. Invariant: at any time at most one
+//! live token has a given name.
+
+use crate::batch::Batch;
+use crate::error::{StoreError, Trouble};
+use crate::value::{int, number, uint};
+use hob_wire::rooms::token::TokenInfo;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// Tokens that live at once.
+const TOKENS_MAX: u64 = 1_000;
+
+/// A credential as it is kept: without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenRow {
+    pub info: TokenInfo,
+    /// SHA-256 of the token's text.
+    pub secret_hash: [u8; 32],
+}
+
+const COLUMNS: &str = "id, name, scopes, created_at, expires_at, revoked_at, secret_hash";
+
+pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble> {
+    let info = &token.info;
+    let kept: u64 = batch
+        .sql
+        .prepare_cached(
+            "SELECT count(*) FROM tokens WHERE revoked_at IS NULL
+             AND (expires_at IS NULL OR expires_at > ?1)",
+        )?
+        .query_row([int(batch.now_ms)], |row| number(row, 0))?;
+    if kept >= TOKENS_MAX {
+        return Err(StoreError::Conflict(format!(
+            "There are {TOKENS_MAX} tokens already; revoke some that are no longer used."
+        ))
+        .into());
+    }
+    let name_in_use = batch
+        .sql
+        .prepare_cached(
+            "SELECT 1 FROM tokens WHERE id = ?1 OR (name = ?2 AND revoked_at IS NULL
+             AND (expires_at IS NULL OR expires_at > ?3))",
+        )?
+        .exists((&info.id, &info.name, int(batch.now_ms)))?;
+    if name_in_use {
+        return Err(StoreError::Conflict(format!(
+            "There is a token named '{}' already; revoke it first or choose another name.",
+            info.name
+        ))
+        .into());
+    }
+    batch
+        .sql
+        .prepare_cached(&format!(
+            "INSERT INTO tokens ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+        ))?
+        .execute((
+            &info.id,
+            &info.name,
+            info.scopes.join(","),
+            int(info.created_at),
+            info.expires_at.map(int),
+            info.revoked_at.map(int),
+            &token.secret_hash[..],
+        ))?;
+    Ok(())
+}
+
+pub(crate) fn list(sql: &Connection) -> Result<Vec<TokenRow>, Trouble> {
+    let mut select = sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM tokens ORDER BY created_at, id"
+    ))?;
+    let rows = select.query_map([], from_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Revokes by id, or by the name of one that is not revoked; a repeat by id changes nothing.
+pub(crate) fn revoke(
+    batch: &Batch<'_>,
+    id_or_name: &str,
+    at_ms: u64,
+) -> Result<TokenInfo, Trouble> {
+    let found = batch
+        .sql
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM tokens WHERE id = ?1 OR (name = ?1 AND revoked_at IS NULL)
+             ORDER BY id = ?1 DESC, created_at DESC LIMIT 1"
+        ))?
+        .query_row([id_or_name], from_row)
+        .optional()?;
+    let Some(TokenRow { mut info, .. }) = found else {
+        let missing = format!("There is no token with the id or name '{id_or_name}'.");
+        return Err(StoreError::NotFound(missing).into());
+    };
+    if info.revoked_at.is_none() {
+        batch
+            .sql
+            .prepare_cached("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1")?
+            .execute((&info.id, int(at_ms)))?;
+        info.revoked_at = Some(at_ms);
+    }
+    Ok(info)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
+    let scopes = row.get_ref(2)?.as_str()?;
+    let optional = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(uint));
+    Ok(TokenRow {
+        info: TokenInfo {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            scopes: scopes.split(',').map(ToOwned::to_owned).collect(),
+            created_at: number(row, 3)?,
+            expires_at: optional(4)?,
+            revoked_at: optional(5)?,
+        },
+        secret_hash: row.get(6)?,
+    })
+}

@@ -1,0 +1,359 @@
+//! The writer: one thread that turns what is queued into transactions.
+//!
+//! It takes what waits and commits at once, never waiting for more: while one batch is synced the
+//! next one gathers. Order of each batch: commit, mark, publish, answer. Invariants: nothing is
+//! answered with success before its commit is synced; events are numbered and published in the
+//! order of commits; what a failed batch held is refused as a whole.
+
+use crate::batch::Batch;
+use crate::disk::Disk;
+use crate::error::{StoreError, Trouble};
+use crate::events;
+use crate::lanes::{Bulk, Queued, Step, Taken};
+use crate::retention::Trim;
+use crate::sessions::write::Sweep;
+use crate::shared::Shared;
+use crate::value::number;
+use hob_bus::{LogBounds, LoggedEvent, Publisher};
+use hob_core::retention::Limits;
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::failpoint;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bulk work yields after this long.
+const BULK_SLICE_MS: u64 = 5;
+/// Quiet after which the write-ahead log is emptied.
+const IDLE_AFTER: Duration = Duration::from_secs(2);
+/// Between two looks at a full disk.
+const PROBE_EVERY_MS: u64 = 1_000;
+/// Between two looks at the age of the event log.
+const TRIM_EVERY_MS: u64 = 60_000;
+/// Events after which its length is looked at.
+const TRIM_EVERY_EVENTS: u64 = 1_024;
+/// Events read at once when published ones have to be caught up with.
+const CATCH_UP_ROWS: usize = 512;
+
+pub(crate) struct Writer {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) disk: Disk,
+    pub(crate) clock: Clock,
+    pub(crate) dice: Dice,
+    pub(crate) publisher: Publisher,
+    pub(crate) limits: Limits,
+    commands: Vec<Queued>,
+    last_seq: u64,
+    published_seq: u64,
+    probe_due_ms: u64,
+    trim_due_ms: u64,
+    trim_due_seq: u64,
+}
+
+/// What a committed batch leaves to do.
+struct Committed {
+    events: Vec<LoggedEvent>,
+    last_seq: u64,
+    trimmed_to: Option<u64>,
+    left_messages: bool,
+    bulk_goes_on: bool,
+}
+
+/// What a writer is made of.
+pub(crate) struct WriterParts {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) disk: Disk,
+    pub(crate) clock: Clock,
+    pub(crate) dice: Dice,
+    pub(crate) publisher: Publisher,
+    pub(crate) limits: Limits,
+}
+
+impl Writer {
+    pub(crate) fn new(parts: WriterParts) -> Self {
+        let last_seq = parts.shared.bounds().last;
+        Writer {
+            shared: parts.shared,
+            disk: parts.disk,
+            clock: parts.clock,
+            dice: parts.dice,
+            publisher: parts.publisher,
+            limits: parts.limits,
+            commands: Vec::new(),
+            last_seq,
+            published_seq: last_seq,
+            probe_due_ms: 0,
+            trim_due_ms: 0,
+            trim_due_seq: 0,
+        }
+    }
+
+    /// Works until the lanes are closed and empty.
+    pub(crate) fn run(mut self) {
+        let shared = Arc::clone(&self.shared);
+        shared.lanes.submit_bulk(Box::new(Sweep));
+        loop {
+            self.queue_trim();
+            let patience = self.patience();
+            match shared.lanes.take(&mut self.commands, patience) {
+                Taken::Work(bulk) => self.turn(bulk),
+                Taken::Nothing => self.rest(),
+                Taken::Closed => break,
+            }
+            self.probe();
+        }
+        self.finish();
+    }
+
+    /// How long to wait for work before there is something else to do.
+    fn patience(&self) -> Duration {
+        if self.shared.health.is_full() {
+            Duration::from_millis(PROBE_EVERY_MS)
+        } else if self.disk.has_frames() {
+            IDLE_AFTER
+        } else {
+            Duration::from_millis(TRIM_EVERY_MS)
+        }
+    }
+
+    /// One batch, from taking it to answering it.
+    fn turn(&mut self, mut bulk: Option<Box<dyn Bulk>>) {
+        if let Some(refusal) = self.shared.health.refusal() {
+            return self.answer(Err(&refusal));
+        }
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            let committed = self.attempt(&mut bulk)?;
+            Ok(self.publish(committed))
+        }));
+        let outcome = attempt
+            .unwrap_or_else(|_| Err(StoreError::Io("the writer stopped half-way".to_owned())));
+        match outcome {
+            Ok(bulk_goes_on) => {
+                self.answer(Ok(()));
+                if let Some(job) = bulk.filter(|_| bulk_goes_on) {
+                    self.shared.lanes.resume_bulk(job);
+                }
+                if self.disk.wants_checkpoint() {
+                    self.checkpoint();
+                }
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Runs and commits everything that was taken.
+    fn attempt(&mut self, bulk: &mut Option<Box<dyn Bulk>>) -> Result<Committed, StoreError> {
+        failpoint::reach("store.batch.begin");
+        if self.disk.connection().is_none() {
+            self.revive()?;
+        }
+        let Some(connection) = self.disk.connection() else {
+            return Err(StoreError::Closed);
+        };
+        let mut batch = Batch {
+            sql: &connection.sql,
+            dice: &self.dice,
+            now_ms: self.clock.wall_ms(),
+            file: self.disk.path(),
+            last_seq: self.last_seq,
+            events: Vec::with_capacity(self.commands.len()),
+            trimmed_to: None,
+            left_messages: false,
+        };
+        batch.control("BEGIN IMMEDIATE")?;
+        check_epoch(&batch, self.disk.epoch())?;
+        for queued in &mut self.commands {
+            queued.outcome = batch.run(&mut *queued.command)?;
+        }
+        let mut bulk_goes_on = false;
+        if let Some(job) = bulk {
+            let name = job.name();
+            match batch.guarded(|batch| self.shared.slice(batch, &mut **job, &self.clock))? {
+                Ok(goes_on) => bulk_goes_on = goes_on,
+                Err(error) => tracing::warn!("bulk work on the {name} failed: {error}"),
+            }
+        }
+        if failpoint::broken(1) {
+            answer_all(&mut self.commands, Ok(()));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        failpoint::reach("store.commit.before");
+        batch.control("COMMIT")?;
+        failpoint::reach("store.commit.after");
+        Ok(Committed {
+            last_seq: batch.last_seq,
+            trimmed_to: batch.trimmed_to,
+            left_messages: batch.left_messages,
+            events: batch.events,
+            bulk_goes_on,
+        })
+    }
+
+    /// Shows the world what was committed; answers whether the bulk job goes on.
+    fn publish(&mut self, committed: Committed) -> bool {
+        self.disk.committed(committed.last_seq);
+        self.last_seq = committed.last_seq;
+        self.shared
+            .advance(committed.last_seq, committed.trimmed_to);
+        if committed.left_messages {
+            self.shared.lanes.submit_bulk(Box::new(Sweep));
+        }
+        self.published_seq = committed.last_seq;
+        if !committed.events.is_empty() {
+            self.publisher.publish(committed.events);
+        }
+        failpoint::reach("store.publish.after");
+        committed.bulk_goes_on
+    }
+
+    /// Gives the connection up: what it still holds is of no known state.
+    fn fail(&mut self, error: StoreError) {
+        let error = self.disk.judge(error);
+        tracing::warn!("a batch of {} failed: {error}", self.commands.len());
+        self.disk.give_up();
+        self.shared.health.note(&error);
+        let hidden = failpoint::broken(7) || failpoint::broken(8);
+        let outcome = if hidden { Ok(()) } else { Err(&error) };
+        self.answer(outcome);
+        if self.shared.health.is_full() {
+            self.probe_due_ms = self.clock.monotonic_ms() + PROBE_EVERY_MS;
+        } else if self.shared.health.refusal().is_none() {
+            // The next batch tries again if this does not work yet.
+            if let Err(error) = self.revive() {
+                tracing::warn!("the database could not be reopened yet: {error}");
+            }
+        }
+    }
+
+    /// Reopens the database and publishes what was committed before the failure and not shown.
+    fn revive(&mut self) -> Result<(), StoreError> {
+        self.disk.reopen()?;
+        let path = self.disk.path().to_owned();
+        let Some(connection) = self.disk.connection() else {
+            return Err(StoreError::Closed);
+        };
+        let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, &path);
+        let LogBounds { last, .. } =
+            events::bounds(&connection.sql, self.last_seq).map_err(failed)?;
+        while self.published_seq < last {
+            let page =
+                events::page(&connection.sql, self.published_seq, CATCH_UP_ROWS).map_err(failed)?;
+            self.shared.advance(page.reached, None);
+            self.published_seq = if page.is_last { last } else { page.reached };
+            if !page.events.is_empty() {
+                self.publisher.publish(page.events);
+            }
+        }
+        self.last_seq = last;
+        Ok(())
+    }
+
+    /// Looks whether a full disk has room again, at most once a second.
+    fn probe(&mut self) {
+        let now_ms = self.clock.monotonic_ms();
+        let due = self.shared.health.is_full() && now_ms >= self.probe_due_ms;
+        if !due || failpoint::broken(6) {
+            return;
+        }
+        self.probe_due_ms = now_ms + PROBE_EVERY_MS;
+        let opened = match self.disk.connection() {
+            Some(_) => Ok(()),
+            None => self.revive(),
+        };
+        if opened.and_then(|()| self.disk.probe()).is_ok() {
+            self.shared.health.recovered();
+        }
+    }
+
+    fn queue_trim(&mut self) {
+        let now_ms = self.clock.monotonic_ms();
+        if now_ms >= self.trim_due_ms || self.last_seq >= self.trim_due_seq {
+            self.trim_due_ms = now_ms + TRIM_EVERY_MS;
+            self.trim_due_seq = self.last_seq + TRIM_EVERY_EVENTS;
+            let limits = self.limits;
+            self.shared.lanes.submit_bulk(Box::new(Trim { limits }));
+        }
+    }
+
+    /// Nothing came for a while.
+    fn rest(&mut self) {
+        if self.shared.health.refusal().is_none() && self.disk.has_frames() {
+            self.checkpoint();
+        }
+    }
+
+    fn checkpoint(&mut self) {
+        match self.disk.checkpoint() {
+            Ok(_) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// The end: the log is brought into the database, and the mark says so.
+    fn finish(&mut self) {
+        self.shared.readers.close();
+        let sound = self.shared.health.refusal().is_none();
+        self.shared.health.note(&StoreError::Closed);
+        if sound && let Err(error) = self.disk.close() {
+            tracing::warn!("the database was not closed in order: {error}");
+        }
+    }
+
+    fn answer(&mut self, outcome: Result<(), &StoreError>) {
+        answer_all(&mut self.commands, outcome);
+    }
+}
+
+/// Answers and removes every command: with its own outcome if the batch was committed.
+fn answer_all(commands: &mut Vec<Queued>, outcome: Result<(), &StoreError>) {
+    for queued in commands.drain(..) {
+        let own = match outcome {
+            Ok(()) => queued.outcome,
+            Err(error) => Err(error.clone()),
+        };
+        queued.command.answer(own);
+    }
+}
+
+/// Another daemon that opened this home since has counted the epoch up.
+fn check_epoch(batch: &Batch<'_>, ours: u64) -> Result<(), StoreError> {
+    let theirs = batch
+        .sql
+        .prepare_cached("SELECT value FROM meta WHERE name = 'epoch'")
+        .and_then(|mut select| select.query_row([], |row| number(row, 0)))
+        .map_err(|error| StoreError::of_sqlite(&error, batch.file))?;
+    if theirs == ours {
+        Ok(())
+    } else {
+        Err(StoreError::Fenced { ours, theirs })
+    }
+}
+
+impl Shared {
+    /// Runs steps of a bulk job until it is done, its time is over, or someone waits; answers
+    /// whether it goes on.
+    fn slice(
+        &self,
+        batch: &mut Batch<'_>,
+        job: &mut dyn Bulk,
+        clock: &Clock,
+    ) -> Result<bool, Trouble> {
+        let end_ms = clock.monotonic_ms() + BULK_SLICE_MS;
+        while job.step(batch)? == Step::More {
+            if clock.monotonic_ms() >= end_ms || self.lanes.is_waiting() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("disk", &self.disk)
+            .field("last_seq", &self.last_seq)
+            .finish_non_exhaustive()
+    }
+}

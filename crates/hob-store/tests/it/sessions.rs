@@ -1,0 +1,397 @@
+//! Sessions and messages: rules, pages, cursors.
+
+use crate::support::{Home, keyed, named, text_to};
+use hob_kit::clock::Clock;
+use hob_store::StoreError;
+use hob_wire::id::SessionRef;
+use hob_wire::rooms::session::{CreateParams, HistoryParams, LabelParams, ListParams};
+use hob_wire::{Content, Part, Role, ToolCall};
+use serde_json::json;
+
+fn by_key(key: &str) -> SessionRef {
+    SessionRef::parse(key)
+}
+
+#[tokio::test]
+async fn creating_again_returns_the_session_and_wipes_nothing() {
+    let home = Home::new();
+    let store = home.open();
+    let first = store
+        .create_session(CreateParams {
+            session_key: Some("chat:main".to_owned()),
+            kind: Some("main".to_owned()),
+            metadata: json!({ "a": [1, 2] }).as_object().cloned(),
+            label: Some("Home".to_owned()),
+            parent: None,
+        })
+        .await
+        .unwrap();
+    assert!(first.created);
+    assert_eq!(first.session.session_key, "chat:main");
+    store.send("chat:main", "hello").await;
+
+    let again = store
+        .create_session(CreateParams {
+            kind: Some("cron".to_owned()),
+            metadata: json!({ "b": 1 }).as_object().cloned(),
+            ..named("chat:main")
+        })
+        .await
+        .unwrap();
+    assert!(!again.created);
+    assert_eq!(again.session.id, first.session.id);
+    assert_eq!(again.session.kind, "main");
+    assert_eq!(again.session.metadata, first.session.metadata);
+    assert_eq!(again.session.messages, 1);
+
+    let by_id = store
+        .create_session(named(&first.session.id.to_string()))
+        .await
+        .unwrap();
+    assert!(!by_id.created);
+    assert_eq!(by_id.session.id, first.session.id);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_session_without_a_key_is_named_by_its_id() {
+    let home = Home::new();
+    let store = home.open();
+    let made = store
+        .create_session(CreateParams::default())
+        .await
+        .unwrap()
+        .session;
+    assert_eq!(made.session_key, made.id.to_string());
+    assert_eq!(made.kind, "main");
+    let child = store
+        .create_session(CreateParams {
+            parent: Some(made.session_key.clone()),
+            ..named("child")
+        })
+        .await
+        .unwrap()
+        .session;
+    assert_eq!(child.parent, Some(made.id));
+    let found = store.get_session(&by_key(&made.session_key)).await.unwrap();
+    assert_eq!(found, made);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn what_is_out_of_bounds_is_refused_by_name() {
+    let home = Home::new();
+    let store = home.open();
+    let free_id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let with_kind = |kind: &str| CreateParams {
+        kind: Some(kind.to_owned()),
+        ..CreateParams::default()
+    };
+    let cases = [
+        (named(""), "sessionKey"),
+        (named(&"k".repeat(257)), "sessionKey"),
+        (named("a\nb"), "sessionKey"),
+        (named(free_id), "form"),
+        (with_kind("Main"), "kind"),
+        (with_kind(""), "kind"),
+        (with_kind(&"k".repeat(33)), "kind"),
+        (
+            CreateParams {
+                label: Some("l".repeat(257)),
+                ..CreateParams::default()
+            },
+            "label",
+        ),
+        (
+            CreateParams {
+                metadata: json!({ "m": "x".repeat(64 * 1024) }).as_object().cloned(),
+                ..CreateParams::default()
+            },
+            "metadata",
+        ),
+    ];
+    for (params, names) in cases {
+        let error = store.create_session(params).await.unwrap_err();
+        let StoreError::Invalid(message) = &error else {
+            panic!("{names}: {error:?}");
+        };
+        assert!(message.contains(names), "{names}: {message}");
+    }
+    let orphan = CreateParams {
+        parent: Some("nobody".to_owned()),
+        ..CreateParams::default()
+    };
+    let error = store.create_session(orphan).await.unwrap_err();
+    assert!(matches!(error, StoreError::NotFound(_)), "{error:?}");
+
+    store.create("s").await;
+    let long = text_to("s", &"x".repeat(4 * 1024 * 1024));
+    let error = store.send_message(long).await.unwrap_err();
+    assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");
+    let error = store.send_message(text_to("t", "x")).await.unwrap_err();
+    assert!(matches!(error, StoreError::NotFound(_)), "{error:?}");
+    assert_eq!(store.session_count().await.unwrap(), 1);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn history_pages_back_and_export_forward() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    for number in 1..=25 {
+        assert_eq!(store.send("s", &format!("m{number}")).await, number);
+    }
+    let mut before = None;
+    let mut pages = Vec::new();
+    loop {
+        let page = store
+            .history(HistoryParams {
+                session_key: "s".to_owned(),
+                limit: Some(10),
+                before,
+            })
+            .await
+            .unwrap();
+        pages.push(page.messages.iter().map(|m| m.seq).collect::<Vec<_>>());
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(
+        pages,
+        [
+            (16..=25).collect::<Vec<_>>(),
+            (6..=15).collect(),
+            (1..=5).collect()
+        ]
+    );
+    let all = store.messages("s").await;
+    assert_eq!(all.len(), 25);
+    assert_eq!(all[24].content, Content::from("m25"));
+    let zero = HistoryParams {
+        session_key: "s".to_owned(),
+        limit: Some(0),
+        before: None,
+    };
+    assert!(matches!(
+        store.history(zero).await,
+        Err(StoreError::Invalid(_))
+    ));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn large_messages_make_small_pages() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    let text = "x".repeat(1_500_000);
+    for _ in 0..5 {
+        store.send("s", &text).await;
+    }
+    let page = store
+        .history(HistoryParams {
+            session_key: "s".to_owned(),
+            limit: None,
+            before: None,
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        page.messages.iter().map(|m| m.seq).collect::<Vec<_>>(),
+        [4, 5]
+    );
+    assert_eq!(page.next, Some(4));
+    assert_eq!(store.messages("s").await.len(), 5);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn parts_come_back_as_they_were_sent() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    let content = Content::Parts(vec![
+        Part::Text {
+            text: "zwölf \u{1F600} \"\\ \u{7f}".to_owned(),
+        },
+        Part::ToolCall(ToolCall {
+            id: "1".to_owned(),
+            name: "fs.read".to_owned(),
+            args: json!({ "z": 1, "a": { "deep": [null, 1.5] } }),
+        }),
+    ]);
+    let mut params = text_to("s", "");
+    params.content = content.clone();
+    params.role = Some(Role::Assistant);
+    let sent = store.send_message(params).await.unwrap();
+    let kept = &store.messages("s").await[0];
+    assert_eq!(kept.id, sent.message_id);
+    assert_eq!(kept.content, content);
+    assert_eq!(kept.role, Role::Assistant);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn one_idempotency_key_is_one_message() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    store.create("t").await;
+    let first = store.send_message(keyed("s", "once", "k")).await.unwrap();
+    let again = store.send_message(keyed("s", "once", "k")).await.unwrap();
+    assert_eq!(again, first);
+    let other = store
+        .send_message(keyed("s", "different", "k"))
+        .await
+        .unwrap_err();
+    assert!(matches!(other, StoreError::Conflict(_)), "{other:?}");
+    let mut role = keyed("s", "once", "k");
+    role.role = Some(Role::System);
+    let role = store.send_message(role).await.unwrap_err();
+    assert!(matches!(role, StoreError::Conflict(_)), "{role:?}");
+    assert_eq!(
+        store
+            .send_message(keyed("t", "once", "k"))
+            .await
+            .unwrap()
+            .seq,
+        1,
+        "a key belongs to its session"
+    );
+    store.close().await;
+
+    let store = home.open();
+    let later = store.send_message(keyed("s", "once", "k")).await.unwrap();
+    assert_eq!(later, first, "after a restart");
+    assert_eq!(store.messages("s").await.len(), 1);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_label_is_set_and_taken_away() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    let label = |label: Option<&str>| LabelParams {
+        session_key: "s".to_owned(),
+        label: label.map(ToOwned::to_owned),
+    };
+    let named = store.label_session(label(Some("Cats"))).await.unwrap();
+    assert_eq!(named.label.as_deref(), Some("Cats"));
+    let bare = store.label_session(label(None)).await.unwrap();
+    assert_eq!(bare.label, None);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_list_is_recent_first_and_its_cursor_survives_writes() {
+    let mut home = Home::new();
+    // Each write gets a millisecond of its own; within one, the order is that of creation.
+    home.clock = Clock::manual(1_000_000);
+    let store = home.open();
+    let tick = || home.clock.advance(1);
+    for number in 0..12 {
+        tick();
+        let mut params = named(&format!("s{number:02}"));
+        params.kind = Some(if number % 3 == 0 { "cron" } else { "main" }.to_owned());
+        store.create_session(params).await.unwrap();
+    }
+    let page = |before: Option<String>, kind: Option<&str>| ListParams {
+        kind: kind.map(ToOwned::to_owned),
+        limit: Some(5),
+        before,
+    };
+    let keys = |sessions: &hob_wire::rooms::session::Sessions| {
+        let keys = sessions.sessions.iter().map(|s| s.session_key.clone());
+        keys.collect::<Vec<_>>()
+    };
+    let first = store.list_sessions(page(None, None)).await.unwrap();
+    assert_eq!(keys(&first), ["s11", "s10", "s09", "s08", "s07"]);
+    // One that was shown and one that was not are written to; a new one comes; one goes.
+    tick();
+    store.send("s11", "up").await;
+    tick();
+    store.send("s03", "up").await;
+    tick();
+    store.create("new").await;
+    store.delete_session(&by_key("s05")).await.unwrap();
+    let second = store.list_sessions(page(first.next, None)).await.unwrap();
+    assert_eq!(keys(&second), ["s06", "s04", "s02", "s01", "s00"]);
+    assert_eq!(second.next, None);
+    let top = store.list_sessions(page(None, None)).await.unwrap();
+    assert_eq!(keys(&top)[..3], ["new", "s03", "s11"]);
+
+    let cron = store.list_sessions(page(None, Some("cron"))).await.unwrap();
+    assert_eq!(keys(&cron), ["s03", "s09", "s06", "s00"]);
+    let wrong = store
+        .list_sessions(page(Some("nonsense".to_owned()), None))
+        .await
+        .unwrap_err();
+    assert!(matches!(wrong, StoreError::Invalid(_)), "{wrong:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_list_of_heavy_sessions_stays_below_a_frame() {
+    let home = Home::new();
+    let store = home.open();
+    for number in 0..80 {
+        let params = CreateParams {
+            metadata: json!({ "m": "x".repeat(60_000) }).as_object().cloned(),
+            ..named(&format!("s{number}"))
+        };
+        store.create_session(params).await.unwrap();
+    }
+    let mut before = None;
+    let mut seen = 0;
+    loop {
+        let page = store
+            .list_sessions(ListParams {
+                kind: None,
+                limit: Some(500),
+                before,
+            })
+            .await
+            .unwrap();
+        let bytes = serde_json::to_vec(&page).unwrap().len();
+        assert!(bytes <= hob_wire::limits::FRAME_BYTES_MAX / 2 + 1024);
+        seen += page.sessions.len();
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, 80);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn deleting_takes_the_messages_and_frees_the_key() {
+    let home = Home::new();
+    let store = home.open();
+    let first = store.create("s").await.session;
+    for number in 0..700 {
+        store.send("s", &format!("m{number}")).await;
+    }
+    let gone = store.delete_session(&by_key("s")).await.unwrap();
+    assert_eq!((gone.id, gone.messages), (first.id, 700));
+    let again = store.delete_session(&by_key("s")).await.unwrap_err();
+    assert!(matches!(again, StoreError::NotFound(_)), "{again:?}");
+    let second = store.create("s").await;
+    assert!(second.created);
+    assert_ne!(second.session.id, first.id);
+    assert!(store.messages("s").await.is_empty());
+    store.close().await;
+
+    // What was not swept before the end is swept after the next start.
+    let store = home.open();
+    store.send("s", "alone").await;
+    crate::support::wait_for("the sweep", || {
+        crate::support::count(&home.database(), "SELECT count(*) FROM messages") == 1
+    })
+    .await;
+    store.close().await;
+}

@@ -1,0 +1,192 @@
+//! A home for one test: a folder, a store on it, and the events it publishes.
+
+use hob_bus::{LoggedEvent, publisher};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::tasks::Tasks;
+use hob_store::{Store, StoreError, StoreOptions};
+use hob_wire::rooms::session::{CreateParams, Created, ExportParams, SendParams};
+use hob_wire::{Content, Message, Role};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longer than any wait of these tests takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Home {
+    folder: tempfile::TempDir,
+    pub clock: Clock,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Home {
+            folder: tempfile::tempdir().unwrap(),
+            clock: Clock::system(),
+        }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.file("hob.db")
+    }
+
+    /// Opens the store of a home that may be new.
+    pub fn open(&self) -> Open {
+        self.try_open(false).unwrap()
+    }
+
+    pub fn try_open(&self, had_life: bool) -> Result<Open, StoreError> {
+        let (publisher, mut inbox) = publisher();
+        let store = Store::open(StoreOptions {
+            database: self.database(),
+            clock: self.clock.clone(),
+            dice: Dice::system(),
+            publisher,
+            had_life,
+        })?;
+        let published = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&published);
+        Tasks::new().spawn("published", async move {
+            while let Some(batch) = inbox.next().await {
+                seen.lock().unwrap().extend(batch);
+            }
+        });
+        Ok(Open { store, published })
+    }
+
+    /// The files as a killed daemon would leave them now, in a home of their own.
+    pub fn remains(&self) -> Home {
+        let copy = Home::new();
+        for entry in std::fs::read_dir(self.folder()).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name();
+            if !name.to_string_lossy().ends_with("-shm") {
+                std::fs::copy(entry.path(), copy.folder().join(name)).unwrap();
+            }
+        }
+        copy
+    }
+}
+
+/// An open store and what it published.
+pub struct Open {
+    store: Store,
+    published: Arc<Mutex<Vec<LoggedEvent>>>,
+}
+
+impl Deref for Open {
+    type Target = Store;
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl Open {
+    pub fn published(&self) -> Vec<LoggedEvent> {
+        self.published.lock().unwrap().clone()
+    }
+
+    /// Waits until `count` events were published.
+    pub async fn published_at_least(&self, count: usize) -> Vec<LoggedEvent> {
+        wait_for("events", || self.published().len() >= count).await;
+        self.published()
+    }
+
+    pub async fn create(&self, key: &str) -> Created {
+        self.create_session(named(key)).await.unwrap()
+    }
+
+    /// Sends a text and answers its place.
+    pub async fn send(&self, key: &str, text: &str) -> u64 {
+        self.send_message(text_to(key, text)).await.unwrap().seq
+    }
+
+    /// Every message of a session.
+    pub async fn messages(&self, key: &str) -> Vec<Message> {
+        let mut messages = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self
+                .export(ExportParams {
+                    session_key: key.to_owned(),
+                    after,
+                    limit: None,
+                })
+                .await
+                .unwrap();
+            messages.extend(page.messages);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return messages,
+            }
+        }
+    }
+
+    /// The whole log, page by page.
+    pub async fn replay(&self, after: u64, limit: usize) -> Vec<LoggedEvent> {
+        let log = self.event_log();
+        let mut events = Vec::new();
+        let mut cursor = after;
+        loop {
+            let page = log.page(cursor, limit).await.unwrap();
+            let Some(last) = page.last() else {
+                return events;
+            };
+            assert!(page.len() <= limit);
+            cursor = last.seq;
+            events.extend(page);
+        }
+    }
+}
+
+pub fn named(key: &str) -> CreateParams {
+    CreateParams {
+        session_key: Some(key.to_owned()),
+        ..CreateParams::default()
+    }
+}
+
+pub fn text_to(key: &str, text: &str) -> SendParams {
+    SendParams {
+        session_key: key.to_owned(),
+        content: Content::from(text),
+        role: None,
+        idempotency_key: None,
+    }
+}
+
+pub fn keyed(key: &str, text: &str, idempotency_key: &str) -> SendParams {
+    SendParams {
+        idempotency_key: Some(idempotency_key.to_owned()),
+        role: Some(Role::User),
+        ..text_to(key, text)
+    }
+}
+
+pub async fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "waited too long for {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A number straight from the file, read beside the store.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test looks at the file behind the store's back"
+)]
+pub fn count(database: &Path, select: &str) -> i64 {
+    let sql = rusqlite::Connection::open(database).unwrap();
+    sql.query_row(select, [], |row| row.get(0)).unwrap()
+}
