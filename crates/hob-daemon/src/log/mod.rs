@@ -14,10 +14,10 @@ pub fn room() -> Room {
     Room::new("log")
         .event::<LogLine>()
         .on::<ServiceConnected, _, _>(|_, named| async move {
-            tracing::info!(service = named.service, "a service connected");
+            tracing::debug!(service = named.service, "a service connected");
         })
         .on::<ServiceDisconnected, _, _>(|_, named| async move {
-            tracing::info!(service = named.service, "a service went away");
+            tracing::debug!(service = named.service, "a service went away");
         })
 }
 
