@@ -44,14 +44,15 @@ struct Subscriber {
     party: Arc<Party>,
     /// How far it was served: nothing at or before this is due.
     cursor: Cursor,
+    /// Up to here, when each of its subscriptions began must be looked at.
+    settled: u64,
     /// Set while a catch-up serves it; raising the flag ends that.
     catching_up: Option<Arc<AtomicBool>>,
 }
 
 impl Board {
-    pub(crate) fn new(hub: Arc<Hub>) -> Self {
-        let seq = hub.log.bounds().last;
-        hub.tally.seq.set(seq);
+    /// A board for the events after `seq`.
+    pub(crate) fn new(hub: Arc<Hub>, seq: u64) -> Self {
         Board {
             subscribers: HashMap::new(),
             index: Index::default(),
@@ -67,12 +68,12 @@ impl Board {
         let party = Arc::clone(&subscription.party);
         let since = subscription.since;
         let admitted = self.admit(&subscription);
+        let failed = admitted.is_err();
         let answer = match (&subscription.reply, admitted) {
             (_, Err(error)) => Err(error),
-            (Reply::Registered(_, table), Ok(())) => Ok(table.clone()),
-            (_, Ok(())) => room::encode(&Subscribed { seq: self.seq }),
+            (Reply::Registered(_, table), Ok(_)) => Ok(table.clone()),
+            (_, Ok(seq)) => room::encode(&Subscribed { seq }),
         };
-        let failed = answer.is_err();
         match subscription.reply {
             Reply::Subscribed(waiting) | Reply::Registered(waiting, _) => {
                 self.conclude(waiting, answer);
@@ -111,10 +112,17 @@ impl Board {
         }
     }
 
-    pub(crate) fn logged(&mut self, event: LoggedEvent) {
+    /// Takes committed events in their order.
+    pub(crate) fn publish(&mut self, batch: Vec<LoggedEvent>) {
+        for event in batch {
+            self.logged(event);
+        }
+    }
+
+    fn logged(&mut self, event: LoggedEvent) {
         let seq = event.seq;
         if seq <= self.seq {
-            tracing::error!(seq, "a logged event was published twice; it is left out");
+            // Committed before the bus began; the log has it.
             return;
         }
         self.seq = seq;
@@ -160,27 +168,27 @@ impl Board {
 
     /// Serves a catch-up from the ring and, once it has all, attaches its link.
     pub(crate) fn resume(&mut self, resume: Resume) {
-        let current = self.subscribers.get(&resume.link).is_some_and(|it| {
-            let held = it.catching_up.as_ref();
-            held.is_some_and(|held| Arc::ptr_eq(held, &resume.cancelled))
-        });
-        let resumed = if current {
-            self.serve_from_ring(&resume)
-        } else {
-            Resumed::Ended
-        };
+        let resumed = self.serve_from_ring(resume.link, resume.cursor, &resume.cancelled);
         // A catch-up that is gone was stopped with the bus.
         let _ = resume.reply.send(resumed);
     }
 
-    fn serve_from_ring(&mut self, resume: &Resume) -> Resumed {
-        let Some(subscriber) = self.subscribers.get_mut(&resume.link) else {
+    fn serve_from_ring(
+        &mut self,
+        link: u64,
+        mut cursor: Cursor,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Resumed {
+        let Some(subscriber) = self.subscribers.get_mut(&link) else {
             return Resumed::Ended;
         };
+        let current = subscriber.catching_up.as_ref();
+        if !current.is_some_and(|current| Arc::ptr_eq(current, cancelled)) {
+            return Resumed::Ended;
+        }
         let Some(outbox) = subscriber.party.outbox() else {
             return Resumed::Ended;
         };
-        let mut cursor = resume.cursor;
         if cursor.seq < self.seq {
             let Some(events) = self.ring.since(cursor.seq) else {
                 return Resumed::ReadLog;
@@ -189,7 +197,7 @@ impl Board {
             for (seq, event) in events.take(RESUME_EVENTS_MAX) {
                 if cursor.wants(*seq, event, &subscriber.party, &routes) {
                     let delivery = logged_delivery(event, *seq, cursor.prev);
-                    match outbox.push_catching_up(delivery, &resume.cancelled) {
+                    match outbox.push_catching_up(delivery, cancelled) {
                         Ok(()) => cursor.prev = Some(*seq),
                         Err((Refused::Full, _)) => return Resumed::Paused(cursor),
                         Err((Refused::Closed, _)) => return Resumed::Ended,
@@ -218,10 +226,7 @@ impl Board {
             let Some(subscriber) = self.subscribers.get_mut(link) else {
                 continue;
             };
-            if subscriber.catching_up.is_some()
-                || seq <= subscriber.cursor.seq
-                || !audience.admits(&subscriber.party.peer.scopes)
-            {
+            if !subscriber.awaits(seq, event) || !audience.admits(&subscriber.party.peer.scopes) {
                 continue;
             }
             let delivery = logged_delivery(event, seq, subscriber.cursor.prev);
@@ -269,24 +274,29 @@ impl Board {
         };
         let cancelled = Arc::new(AtomicBool::new(false));
         subscriber.catching_up = Some(Arc::clone(&cancelled));
-        let work = CatchUp::new(
-            Arc::clone(&self.hub),
-            Arc::clone(&subscriber.party),
-            subscriber.cursor,
-            cancelled,
-        );
+        let party = Arc::clone(&subscriber.party);
+        let mut cursor = subscriber.cursor;
+        // Most often the little that is missing is at hand.
+        match self.serve_from_ring(link, cursor, &cancelled) {
+            Resumed::Attached | Resumed::Ended => return,
+            Resumed::Paused(served) => cursor = served,
+            Resumed::ReadLog => {}
+        }
+        let work = CatchUp::new(Arc::clone(&self.hub), party, cursor, cancelled);
         self.hub.tasks.spawn_until_stop("bus catch-up", work.run());
     }
 
-    /// Takes up a subscription, or says why not.
-    fn admit(&mut self, subscription: &Subscription) -> Result<(), WireError> {
+    /// Takes up a subscription, or says why not. Answers the last event when it began.
+    fn admit(&mut self, subscription: &Subscription) -> Result<u64, WireError> {
         let party = &subscription.party;
         let held = party.filters.load_full();
+        // The log may be a little ahead of what was published.
+        let last = self.seq.max(self.hub.log.bounds().last);
         if let Some(since) = subscription.since {
-            self.check_since(since, &held)?;
+            check_since(since, last, &held)?;
         }
         let cursor = Cursor {
-            seq: subscription.since.unwrap_or(self.seq),
+            seq: subscription.since.unwrap_or(last),
             prev: subscription.since,
         };
         let mut filters = subscription.filters.clone();
@@ -301,30 +311,18 @@ impl Board {
             let new = || Subscriber {
                 party: Arc::clone(party),
                 cursor,
+                settled: 0,
                 catching_up: None,
             };
-            self.subscribers.entry(party.id).or_insert_with(new);
+            let subscriber = self.subscribers.entry(party.id).or_insert_with(new);
+            subscriber.settled = last;
         }
         self.set_filters(party, filters);
         if party.is_closed() {
             // It closed after it asked; its end may have passed the pump already.
             self.forget(party.id);
         }
-        Ok(())
-    }
-
-    fn check_since(&self, since: u64, held: &Filters) -> Result<(), WireError> {
-        if !held.is_empty() {
-            let message = "`since` may be given only while the connection has no subscription; unsubscribe first";
-            return Err(WireError::new(ErrorCode::Conflict, message));
-        }
-        // The log may be a little ahead of what was published.
-        let last = self.seq.max(self.hub.log.bounds().last);
-        if since > last {
-            let message = format!("`since` is {since}, but the last event is {last}");
-            return Err(WireError::new(ErrorCode::InvalidParams, message));
-        }
-        Ok(())
+        Ok(last)
     }
 
     /// Changes what a link is subscribed to; without anything left it is no subscriber.
@@ -348,6 +346,29 @@ impl Board {
             self.hub.retire(slow, Closed::Slow);
         }
     }
+}
+
+impl Subscriber {
+    /// Whether this event is due, given that the index found it.
+    fn awaits(&self, seq: u64, event: &NewEvent) -> bool {
+        let begun = || {
+            let filters = self.party.filters.load();
+            filters.match_logged(seq, &event.topic, event.session.as_ref())
+        };
+        self.catching_up.is_none() && seq > self.cursor.seq && (seq > self.settled || begun())
+    }
+}
+
+fn check_since(since: u64, last: u64, held: &Filters) -> Result<(), WireError> {
+    if !held.is_empty() {
+        let message = "`since` may be given only while the connection has no subscription";
+        return Err(WireError::new(ErrorCode::Conflict, message));
+    }
+    if since > last {
+        let message = format!("`since` is {since}, but the last event is {last}");
+        return Err(WireError::new(ErrorCode::InvalidParams, message));
+    }
+    Ok(())
 }
 
 /// A logged event, or the gap it leaves when no frame can hold it.

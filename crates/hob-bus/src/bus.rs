@@ -80,6 +80,8 @@ impl Bus {
             limits: parts.limits,
             version: parts.version,
         });
+        // Here, not in the pump, which may begin to run after the first event.
+        hub.tally.seq.set(hub.log.bounds().last);
         let pump = pump::run(Arc::clone(&hub), commands, parts.inbox);
         hub.tasks.spawn_until_stop("bus pump", pump);
         let sweeper = sweeper::run(Arc::clone(&hub));
@@ -105,7 +107,9 @@ impl Bus {
     pub fn serve(&self, room: Room) -> Result<(), WireError> {
         let hub = &self.0;
         let specs: Vec<MethodSpec> = room.methods.iter().map(|(spec, _)| *spec).collect();
+        let heard = room.listeners.iter().map(|(pattern, _)| pattern.clone());
         let offer = Offer::builtin(room.service, &hub.version, &specs, &room.events);
+        let offer = offer.hearing(heard.collect());
         let party = hub.room_party(room.service);
         hub.registry.admit(offer, Arc::clone(&party))?;
         let handlers = room.methods.into_iter();
@@ -190,7 +194,8 @@ impl Bus {
         hub.pump.subscribe_now(Subscription {
             party: Arc::clone(&party),
             filters,
-            since: None,
+            // The room hears all that is committed from now on, whenever the pump gets to this.
+            since: Some(hub.log.bounds().last),
             reply: Reply::Nobody,
         })?;
         let listener = RoomListener {

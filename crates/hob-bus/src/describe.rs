@@ -77,33 +77,17 @@ fn error(code: ErrorCode) -> ErrorDescription {
     }
 }
 
-/// Every bound a peer may meet, by the name it has in `limits.rs`, in this wire's spelling.
+/// Every bound a peer may meet: the wire's, and this bus's own where it was made with others.
 fn bounds(hub: &Hub) -> BTreeMap<String, u64> {
-    let sizes = [
-        ("frameBytesMax", limits::FRAME_BYTES_MAX),
-        ("unauthenticatedBytesMax", limits::UNAUTHENTICATED_BYTES_MAX),
-        ("jsonDepthMax", limits::JSON_DEPTH_MAX),
-        ("connectionsMax", hub.limits.connections_max),
-        ("outboxFramesMax", hub.limits.outbox_frames_max),
-        ("outboxBytesMax", hub.limits.outbox_bytes_max),
-        ("pendingRequestsMax", hub.limits.pending_requests_max),
-        ("nameBytesMax", limits::NAME_BYTES_MAX),
-        ("sessionKeyBytesMax", limits::SESSION_KEY_BYTES_MAX),
-        ("subscriptionsMax", limits::SUBSCRIPTIONS_MAX),
-        ("registrationsMax", limits::REGISTRATIONS_MAX),
-        ("pageBytesMax", limits::PAGE_BYTES_MAX),
-        ("messageBytesMax", limits::MESSAGE_BYTES_MAX),
-        ("metadataBytesMax", limits::METADATA_BYTES_MAX),
-    ];
-    let times = [
+    let of = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+    let own = [
+        ("connectionsMax", of(hub.limits.connections_max)),
+        ("outboxFramesMax", of(hub.limits.outbox_frames_max)),
+        ("outboxBytesMax", of(hub.limits.outbox_bytes_max)),
+        ("pendingRequestsMax", of(hub.limits.pending_requests_max)),
         ("requestTimeoutMs", hub.limits.request_timeout_ms()),
-        ("pingIntervalMs", limits::PING_INTERVAL_MS),
-        ("eventLogRowsMax", limits::EVENT_LOG_ROWS_MAX),
-        ("eventLogAgeMsMax", limits::EVENT_LOG_AGE_MS_MAX),
-        ("pageRowsMax", u64::from(limits::PAGE_ROWS_MAX)),
-        ("pageRowsDefault", u64::from(limits::PAGE_ROWS_DEFAULT)),
     ];
-    let sizes = sizes.map(|(name, size)| (name, u64::try_from(size).unwrap_or(u64::MAX)));
-    let all = sizes.into_iter().chain(times);
-    all.map(|(name, bound)| (name.to_owned(), bound)).collect()
+    let wire = limits::ALL.iter().map(|limit| (limit.name(), limit.value));
+    let own = own.map(|(name, bound)| (name.to_owned(), bound));
+    wire.chain(own).collect()
 }

@@ -41,15 +41,19 @@ impl Hub {
 fn service_info(service: &Service) -> ServiceInfo {
     let offer = &service.offer;
     let owner = service.owner.as_deref();
+    let mut hears = offer.hears.clone();
+    hears.extend(
+        owner
+            .map(|it| it.filters.load().patterns())
+            .unwrap_or_default(),
+    );
     ServiceInfo {
         name: offer.service.to_string(),
         version: offer.version.clone(),
         builtin: offer.builtin,
         methods: offer.method_names(),
         events: offer.topics(),
-        subscriptions: owner
-            .map(|it| it.filters.load().patterns())
-            .unwrap_or_default(),
+        subscriptions: hears,
         pending_requests: owner.map_or(0, |it| count(it.pending.len())),
     }
 }

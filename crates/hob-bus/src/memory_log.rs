@@ -18,7 +18,7 @@ pub struct MemoryLog {
     rows: Mutex<Rows>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rows {
     kept: VecDeque<LoggedEvent>,
     kept_max: usize,
@@ -40,6 +40,16 @@ impl MemoryLog {
                 kept_max: rows_max,
                 last: 0,
             }),
+        }
+    }
+
+    /// The same events under another publisher: what a restart finds.
+    #[must_use]
+    pub fn reopen(&self, publisher: Publisher) -> Self {
+        MemoryLog {
+            publisher,
+            writing: tokio::sync::Mutex::new(()),
+            rows: Mutex::new(self.rows().clone()),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::board::Board;
 use crate::catch_up::Resume;
-use crate::event::{LoggedEvent, NewEvent};
+use crate::event::NewEvent;
 use crate::filter::Filter;
 use crate::hub::{Hub, stopping};
 use crate::log::PublisherInbox;
@@ -17,6 +17,8 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// Commands waiting for the pump.
 const COMMANDS_MAX: usize = 4_096;
+/// Batches of logged events taken before a command has its turn.
+const BATCHES_IN_ROW_MAX: usize = 16;
 /// Payload bytes of volatile events waiting for the pump.
 const VOLATILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -109,24 +111,28 @@ impl PumpHandle {
 
 /// Runs until the bus stops.
 pub(crate) async fn run(hub: Arc<Hub>, mut commands: Receiver<Command>, inbox: PublisherInbox) {
-    let mut board = Board::new(Arc::clone(&hub));
-    let mut inbox = Some(inbox.0);
+    let mut board = Board::new(Arc::clone(&hub), hub.tally.seq.get());
+    let mut inbox = inbox.0;
+    let mut writing = true;
     loop {
-        tokio::select! {
-            command = commands.recv() => match command {
-                Some(command) => apply(&mut board, &hub.pump, command),
-                None => return,
-            },
-            batch = receive(&mut inbox) => {
-                // What was asked before these events counts for them.
-                for _ in 0..COMMANDS_MAX {
-                    let Ok(command) = commands.try_recv() else { break };
-                    apply(&mut board, &hub.pump, command);
-                }
-                match batch {
-                    Some(batch) => batch.into_iter().for_each(|event| board.logged(event)),
-                    None => inbox = None,
-                }
+        // What is committed stands before what was said afterwards.
+        for _ in 0..BATCHES_IN_ROW_MAX {
+            let Ok(batch) = inbox.try_recv() else { break };
+            board.publish(batch);
+        }
+        if let Ok(command) = commands.try_recv() {
+            apply(&mut board, &hub.pump, command);
+            // A busy pump still lets others run.
+            tokio::task::coop::consume_budget().await;
+        } else {
+            tokio::select! {
+                biased;
+                batch = inbox.recv(), if writing => match batch {
+                    Some(batch) => board.publish(batch),
+                    None => writing = false,
+                },
+                Some(command) = commands.recv() => apply(&mut board, &hub.pump, command),
+                else => return,
             }
         }
         if hub.pump.reap.swap(false, Ordering::Relaxed) {
@@ -148,14 +154,6 @@ fn apply(board: &mut Board, pump: &PumpHandle, command: Command) {
             board.volatile(event);
         }
         Command::Resume(resume) => board.resume(resume),
-    }
-}
-
-/// The next batch; never comes once the log's writer is gone.
-async fn receive(inbox: &mut Option<Receiver<Vec<LoggedEvent>>>) -> Option<Vec<LoggedEvent>> {
-    match inbox {
-        Some(inbox) => inbox.recv().await,
-        None => std::future::pending().await,
     }
 }
 

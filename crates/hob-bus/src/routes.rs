@@ -21,6 +21,8 @@ pub(crate) struct Offer {
     pub(crate) builtin: bool,
     pub(crate) methods: Vec<Arc<MethodInfo>>,
     pub(crate) events: HashMap<Arc<str>, EventInfo>,
+    /// What a built-in service listens to; an outside one's link knows its own.
+    pub(crate) hears: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -138,8 +140,15 @@ impl Offer {
             builtin: true,
             methods: methods.iter().map(method).collect(),
             events: events.iter().map(event).collect(),
+            hears: Vec::new(),
             service: Arc::clone(&service),
         }
+    }
+
+    #[must_use]
+    pub(crate) fn hearing(mut self, patterns: Vec<String>) -> Self {
+        self.hears = patterns;
+        self
     }
 
     pub(crate) fn outside(params: &gateway::RegisterParams) -> Self {
@@ -173,6 +182,7 @@ impl Offer {
             builtin: false,
             methods: names.into_iter().map(method).collect(),
             events: params.events.iter().map(event).collect(),
+            hears: Vec::new(),
             service: Arc::clone(&service),
         }
     }

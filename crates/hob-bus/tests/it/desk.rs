@@ -5,7 +5,7 @@ use bytes::Bytes;
 use hob_bus::{
     Bus, BusLimits, BusParts, Closed, EventLog, Link, MemoryLog, NewEvent, Outlet, Peer,
 };
-use hob_bus::{SessionTag, publisher};
+use hob_bus::{PublisherInbox, SessionTag, publisher};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::tasks::Tasks;
@@ -31,7 +31,11 @@ impl Desk {
 
     pub(crate) fn with(limits: BusLimits, rows_max: usize) -> Self {
         let (publisher, inbox) = publisher();
-        let log = Arc::new(MemoryLog::with_rows_max(publisher, rows_max));
+        Desk::on(MemoryLog::with_rows_max(publisher, rows_max), inbox, limits)
+    }
+
+    fn on(log: MemoryLog, inbox: PublisherInbox, limits: BusLimits) -> Self {
+        let log = Arc::new(log);
         let clock = Clock::manual(1_000_000);
         let bus = Bus::new(BusParts {
             log: log.clone(),
@@ -43,6 +47,13 @@ impl Desk {
             version: "test".into(),
         });
         Desk { bus, log, clock }
+    }
+
+    /// The same log under a new bus, as after a restart.
+    pub(crate) fn reopen(self) -> Self {
+        let (publisher, inbox) = publisher();
+        let log = self.log.reopen(publisher);
+        Desk::on(log, inbox, self.bus.limits().clone())
     }
 
     /// A peer with every scope.
@@ -201,6 +212,17 @@ impl Wire {
             }
             silent &= frame["type"] == "res";
         }
+    }
+
+    /// The next event among those that came before an answer that is asked for now.
+    pub(crate) async fn poll_event(&mut self) -> Option<Value> {
+        let id = self.ask("gateway.auth", json!({ "token": "x" })).await;
+        self.answer_to(&id).await.expect("answered");
+        let at = self
+            .read
+            .iter()
+            .position(|frame| frame["type"] == "event")?;
+        self.read.remove(at)
     }
 
     async fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {

@@ -1,4 +1,22 @@
 //! The bus from outside: frames in, frames out.
 
+#[cfg(test)]
+mod chain;
+#[cfg(test)]
 mod desk;
+#[cfg(test)]
+mod events;
+#[cfg(test)]
+mod gateway;
+#[cfg(test)]
+mod past;
+#[cfg(test)]
+mod registration;
+#[cfg(test)]
+mod rooms;
+#[cfg(test)]
 mod routing;
+#[cfg(test)]
+mod slow;
+#[cfg(test)]
+mod stopping;

@@ -1,0 +1,267 @@
+//! Who may offer what, and what happens when a service comes back.
+
+use crate::desk::{Desk, code};
+use hob_bus::{Closed, Room};
+use hob_wire::rooms::{gateway, session};
+use hob_wire::{Scope, Scopes};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_registration_answers_the_routing_table() {
+    let desk = Desk::new();
+    let mut wire = desk.owner();
+    let params = json!({
+        "service": "mill", "version": "2", "methods": ["mill.grind"],
+        "events": ["mill.ground", "mill.dust"], "volatile": ["mill.dust"],
+    });
+    let table = wire
+        .call("gateway.register", params)
+        .await
+        .expect("registered");
+    let holds = |list: &str, name: &str| {
+        let list = table[list].as_array().expect("a list");
+        list.iter().any(|it| it == name)
+    };
+    assert!(holds("services", "mill") && holds("services", "gateway"));
+    assert!(holds("methods", "mill.grind") && holds("methods", "gateway.stats"));
+    assert!(holds("events", "mill.dust") && holds("events", "service.connected"));
+}
+
+#[tokio::test]
+async fn built_in_names_are_never_given_away() {
+    let desk = Desk::new();
+    let room = Room::new("sessions")
+        .method::<session::Get, _, _>(|_, _| async { unreachable!("never called") })
+        .event::<session::SessionMessage>();
+    desk.bus.serve(room).expect("served");
+    let mut thief = desk.owner();
+    for params in [
+        json!({ "service": "gateway" }),
+        json!({ "service": "sessions" }),
+        json!({ "service": "thief", "methods": ["session.get"] }),
+        json!({ "service": "thief", "methods": ["gateway.new"] }),
+        json!({ "service": "thief", "events": ["session.message"] }),
+        json!({ "service": "thief", "events": ["gateway.gap"] }),
+        json!({ "service": "thief", "events": ["service.connected"] }),
+    ] {
+        let refused = thief.call("gateway.register", params.clone()).await;
+        assert_eq!(code(&refused), "REGISTER_FAILED", "{params}");
+    }
+    // What no room serves is free: a bare daemon gives any name.
+    let free = json!({ "service": "config", "methods": ["config.get"] });
+    assert_eq!(code(&thief.call("gateway.register", free).await), "OK");
+}
+
+#[tokio::test]
+async fn a_method_of_another_live_service_is_refused_and_its_owner_named() {
+    let desk = Desk::new();
+    let first = desk.service("mill", &["mill.grind"]).await;
+    let mut second = desk.owner();
+    let params = json!({ "service": "other", "methods": ["mill.grind"] });
+    let refused = second.call("gateway.register", params.clone()).await;
+    assert_eq!(code(&refused), "REGISTER_FAILED");
+    let message = refused.expect_err("refused")["message"].to_string();
+    assert!(message.contains("'mill'"), "{message}");
+    drop(first);
+    assert_eq!(code(&second.call("gateway.register", params).await), "OK");
+}
+
+#[tokio::test]
+async fn the_same_credential_takes_its_service_back() {
+    let desk = Desk::new();
+    let mut old = desk.service("mill", &["mill.grind", "mill.stop"]).await;
+    let mut caller = desk.owner();
+    let waiting = caller.ask("mill.grind", json!({})).await;
+    old.request().await;
+    let mut new = desk.service("mill", &["mill.grind"]).await;
+    assert_eq!(
+        code(&caller.answer_to(&waiting).await),
+        "SERVICE_UNAVAILABLE"
+    );
+    assert_eq!(old.closed().await, Closed::Replaced);
+    let id = caller.ask("mill.grind", json!({})).await;
+    let request = new.request().await;
+    new.reply(&request, json!("new")).await;
+    assert_eq!(caller.answer_to(&id).await, Ok(json!("new")));
+    assert_eq!(
+        code(&caller.call("mill.stop", json!({})).await),
+        "NO_HANDLER"
+    );
+    // The old connection's end takes nothing from the new one.
+    drop(old);
+    let id = caller.ask("mill.grind", json!({})).await;
+    let request = new.request().await;
+    new.reply(&request, json!(2)).await;
+    assert_eq!(caller.answer_to(&id).await, Ok(json!(2)));
+}
+
+#[tokio::test]
+async fn another_credential_does_not() {
+    let desk = Desk::new();
+    let mut mill = desk.service("mill", &["mill.grind"]).await;
+    let mut thief = desk.peer("thief", Scopes::none().with_service("mill"));
+    let params = json!({ "service": "mill", "methods": ["mill.grind"] });
+    let refused = thief.call("gateway.register", params).await;
+    assert_eq!(code(&refused), "REGISTER_FAILED");
+    assert!(mill.is_silent().await);
+}
+
+#[tokio::test]
+async fn registering_again_on_a_connection_replaces_what_it_offered() {
+    let desk = Desk::new();
+    let mut service = desk.service("mill", &["mill.grind", "mill.stop"]).await;
+    let mut watcher = desk.owner();
+    watcher.subscribe(&["service.*"]).await;
+    let params = json!({ "service": "bakery", "methods": ["mill.stop", "bakery.bake"] });
+    let table = service
+        .call("gateway.register", params)
+        .await
+        .expect("registered");
+    let services = table["services"].as_array().expect("a list");
+    assert!(!services.contains(&json!("mill")), "{table}");
+    for (topic, name) in [
+        ("service.disconnected", "mill"),
+        ("service.connected", "bakery"),
+    ] {
+        let event = watcher.event().await;
+        assert_eq!(
+            (&event["event"], &event["payload"]["service"]),
+            (&json!(topic), &json!(name))
+        );
+    }
+    assert_eq!(
+        code(&watcher.call("mill.grind", json!({})).await),
+        "NO_HANDLER"
+    );
+    let id = watcher.ask("mill.stop", json!({})).await;
+    let request = service.request().await;
+    assert_eq!(request["target"], "bakery");
+    service.reply(&request, Value::Null).await;
+    watcher.answer_to(&id).await.expect("answered");
+}
+
+#[tokio::test]
+async fn a_service_credential_is_held_to_its_prefix() {
+    let desk = Desk::new();
+    let mut wire = desk.peer("mill", Scopes::none().with_service("mill"));
+    for (params, expected) in [
+        (json!({ "service": "other" }), "FORBIDDEN"),
+        (
+            json!({ "service": "mill", "methods": ["other.grind"] }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "methods": ["millstone.grind"] }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "events": ["other.ground"] }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "subscriptions": ["other.*"] }),
+            "FORBIDDEN",
+        ),
+        (
+            json!({ "service": "mill", "subscriptions": ["*"] }),
+            "FORBIDDEN",
+        ),
+        (
+            json!({ "service": "mill", "subscriptions": ["session.message"] }),
+            "FORBIDDEN",
+        ),
+        (
+            json!({ "service": "mill", "methods": ["mill.grind"], "events": ["mill.ground"], "subscriptions": ["mill.*"] }),
+            "OK",
+        ),
+    ] {
+        let outcome = wire.call("gateway.register", params.clone()).await;
+        assert_eq!(code(&outcome), expected, "{params}");
+    }
+    for method in ["gateway.stats", "gateway.inspect", "mill.grind"] {
+        assert_eq!(
+            code(&wire.call(method, json!({})).await),
+            "FORBIDDEN",
+            "{method}"
+        );
+    }
+    // It sees its own events, and others' only if it may also read.
+    wire.send(json!({ "type": "event", "event": "mill.ground", "payload": 1 }))
+        .await;
+    assert_eq!(wire.event().await["event"], "mill.ground");
+    let mut reading = desk.peer("reading", Scopes::rank(Scope::Read).with_service("mill2"));
+    assert_eq!(reading.subscribe(&["*"]).await, 1);
+}
+
+#[tokio::test]
+async fn a_reader_registers_nothing() {
+    let desk = Desk::new();
+    let mut wire = desk.peer("control", Scopes::rank(Scope::Control));
+    let refused = wire
+        .call("gateway.register", json!({ "service": "mill" }))
+        .await;
+    assert_eq!(code(&refused), "FORBIDDEN");
+}
+
+#[tokio::test]
+async fn malformed_registrations_are_refused() {
+    let desk = Desk::new();
+    let mut wire = desk.owner();
+    let many: Vec<String> = (0..1_025).map(|n| format!("mill.m{n}")).collect();
+    for (params, expected) in [
+        (json!({ "service": "no dots." }), "REGISTER_FAILED"),
+        (json!({ "service": "" }), "REGISTER_FAILED"),
+        (
+            json!({ "service": "mill", "methods": many }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "methods": ["mill.*"] }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "events": ["mill event"] }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "volatile": ["mill.dust"] }),
+            "REGISTER_FAILED",
+        ),
+        (
+            json!({ "service": "mill", "subscriptions": ["a.*.b"] }),
+            "INVALID_PARAMS",
+        ),
+        (
+            json!({ "service": "mill", "color": "red" }),
+            "INVALID_PARAMS",
+        ),
+        (json!({}), "INVALID_PARAMS"),
+    ] {
+        let refused = wire.call("gateway.register", params.clone()).await;
+        assert_eq!(code(&refused), expected, "{params}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_only_surface_can_neither_serve_nor_subscribe() {
+    let desk = Desk::new();
+    let caller = desk.bus.caller("test");
+    let params = gateway::RegisterParams {
+        service: "mill".into(),
+        ..Default::default()
+    };
+    let refused = caller.call::<gateway::Register>(&params).await;
+    assert_eq!(
+        refused.expect_err("refused").code.as_str(),
+        "INVALID_PARAMS"
+    );
+    let params = gateway::SubscribeParams {
+        events: vec!["*".into()],
+        ..Default::default()
+    };
+    let refused = caller.call::<gateway::Subscribe>(&params).await;
+    assert_eq!(
+        refused.expect_err("refused").code.as_str(),
+        "INVALID_PARAMS"
+    );
+}

@@ -1,0 +1,142 @@
+//! One who does not read harms nobody else, and is told what it missed.
+
+use crate::desk::{Desk, until};
+use hob_bus::{BusLimits, Closed};
+use serde_json::{Value, json};
+
+fn small() -> BusLimits {
+    BusLimits {
+        outbox_frames_max: 16,
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn logged_events_that_do_not_fit_end_in_a_gap_and_a_close() {
+    let desk = Desk::with(small(), 1_000);
+    let mut sleeper = desk.reader();
+    sleeper.subscribe(&["a.*"]).await;
+    let mut awake = desk.reader();
+    awake.subscribe(&["a.*"]).await;
+    for n in 1..=40 {
+        desk.append("a.x", None, json!(n)).await;
+        assert_eq!(awake.event().await["seq"], n);
+    }
+    assert_eq!(sleeper.closed().await, Closed::Slow);
+    let frames = sleeper.rest().await;
+    let (gap, events) = frames.split_last().expect("frames");
+    let seen: Vec<u64> = events
+        .iter()
+        .filter_map(|event| event["seq"].as_u64())
+        .collect();
+    assert_eq!(seen, (1..=16).collect::<Vec<_>>());
+    assert_eq!(gap["event"], "gateway.gap");
+    assert_eq!(gap["payload"], json!({ "from": 17, "to": 17 }));
+    assert_eq!(desk.bus.counters().slow_closed_total, 1);
+    // It comes back and misses nothing.
+    let mut back = desk.reader();
+    let params = json!({ "events": ["a.*"], "since": 16 });
+    back.call("gateway.subscribe", params)
+        .await
+        .expect("subscribed");
+    for expected in 17..=40 {
+        assert_eq!(back.event().await["seq"], expected);
+    }
+}
+
+#[tokio::test]
+async fn bytes_count_too() {
+    let limits = BusLimits {
+        outbox_bytes_max: 10_000,
+        ..Default::default()
+    };
+    let desk = Desk::with(limits, 1_000);
+    let mut sleeper = desk.reader();
+    sleeper.subscribe(&["a.*"]).await;
+    for _ in 0..4 {
+        desk.append("a.x", None, json!("x".repeat(3_000))).await;
+    }
+    assert_eq!(sleeper.closed().await, Closed::Slow);
+    assert_eq!(sleeper.rest().await.len(), 3 + 1);
+}
+
+#[tokio::test]
+async fn volatile_events_are_coalesced_by_topic_and_session() {
+    let desk = Desk::with(small(), 1_000);
+    let mut sleeper = desk.reader();
+    sleeper.subscribe(&["mill.*"]).await;
+    let mut mill = desk.owner();
+    let params = json!({
+        "service": "mill", "events": ["mill.dust", "mill.ground"], "volatile": ["mill.dust"],
+    });
+    mill.call("gateway.register", params)
+        .await
+        .expect("registered");
+    for n in 0..100 {
+        let payload = json!({ "n": n, "sessionKey": if n % 2 == 0 { "even" } else { "odd" } });
+        mill.send(json!({ "type": "event", "event": "mill.dust", "payload": payload }))
+            .await;
+    }
+    until(|| desk.bus.counters().coalesced_total == 100 - 8).await;
+    // There is room for what must not be lost.
+    mill.send(json!({ "type": "event", "event": "mill.ground" }))
+        .await;
+    let mut numbers = Vec::new();
+    loop {
+        let event = sleeper.event().await;
+        if event["event"] == "mill.ground" {
+            break;
+        }
+        numbers.push(event["payload"]["n"].as_u64().expect("a number"));
+    }
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 98, 99]);
+    assert_eq!(desk.bus.counters().slow_closed_total, 0);
+    assert!(sleeper.is_silent().await);
+}
+
+#[tokio::test]
+async fn volatile_events_without_room_are_left_out() {
+    let desk = Desk::with(small(), 1_000);
+    let mut sleeper = desk.reader();
+    sleeper.subscribe(&["*"]).await;
+    for n in 1..=16 {
+        desk.append("a.x", None, json!(n)).await;
+    }
+    let _mill = desk.service("mill", &[]).await;
+    until(|| desk.bus.counters().coalesced_total == 1).await;
+    for expected in 1..=16 {
+        assert_eq!(sleeper.event().await["seq"], expected);
+    }
+    assert!(sleeper.is_silent().await);
+}
+
+#[tokio::test]
+async fn a_payload_no_frame_can_hold_is_a_gap_and_the_link_goes_on() {
+    let desk = Desk::new();
+    let mut wire = desk.reader();
+    wire.subscribe(&["a.*"]).await;
+    let huge = json!("x".repeat(hob_wire::limits::FRAME_BYTES_MAX));
+    desk.append("a.x", None, json!(1)).await;
+    desk.append("a.x", None, huge).await;
+    desk.append("a.x", None, json!(3)).await;
+    assert_eq!(wire.event().await["seq"], 1);
+    assert_eq!(wire.event().await["payload"], json!({ "from": 2, "to": 2 }));
+    let event = wire.event().await;
+    assert_eq!((&event["seq"], &event["prev"]), (&json!(3), &json!(2)));
+    assert_eq!(event["payload"], Value::from(3));
+}
+
+#[tokio::test]
+async fn params_and_answers_no_frame_can_hold_are_refused() {
+    let desk = Desk::new();
+    let mut service = desk.service("echo", &["echo.say"]).await;
+    let mut caller = desk.owner();
+    let huge = json!("x".repeat(hob_wire::limits::FRAME_BYTES_MAX - 200));
+    let refused = caller.call("echo.say", huge.clone()).await;
+    assert_eq!(refused.expect_err("refused")["code"], "INVALID_PARAMS");
+    let id = caller.ask("echo.say", json!({})).await;
+    let request = service.request().await;
+    service.reply(&request, huge).await;
+    let failed = caller.answer_to(&id).await;
+    assert_eq!(failed.expect_err("failed")["code"], "METHOD_ERROR");
+}

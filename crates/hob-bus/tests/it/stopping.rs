@@ -1,0 +1,70 @@
+//! Stopping: nothing new, what is under way first, everyone told.
+
+use crate::desk::{Desk, Wire, code};
+use hob_bus::{Closed, Peer};
+use hob_wire::{ErrorCode, Scopes};
+use serde_json::json;
+use std::time::Duration;
+
+/// Waits until the bus refuses what is new.
+async fn refusing(desk: &Desk) {
+    loop {
+        let peer = Peer {
+            name: "late".into(),
+            surface: "ws",
+            principal: "late".into(),
+            scopes: Scopes::owner(),
+        };
+        match desk.bus.connect(peer) {
+            Err(error) => return assert_eq!(error.code, ErrorCode::ServiceUnavailable),
+            Ok(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn draining_answers_what_is_under_way_and_refuses_the_rest() {
+    let desk = Desk::new();
+    let mut service = desk.service("echo", &["echo.say"]).await;
+    let mut caller = desk.owner();
+    let under_way = caller.ask("echo.say", json!({})).await;
+    let request = service.request().await;
+    let work = async {
+        refusing(&desk).await;
+        let late = caller.call("echo.say", json!({})).await;
+        assert_eq!(code(&late), "SERVICE_UNAVAILABLE");
+        service.reply(&request, json!("in time")).await;
+        assert_eq!(caller.answer_to(&under_way).await, Ok(json!("in time")));
+        assert_eq!(caller.closed().await, Closed::ShuttingDown);
+        assert_eq!(service.closed().await, Closed::ShuttingDown);
+    };
+    let (drained, ()) = tokio::join!(desk.bus.drain(Duration::from_secs(40)), work);
+    assert!(drained);
+    assert_eq!(desk.bus.counters().connections, 0);
+}
+
+#[tokio::test]
+async fn callers_of_a_silent_service_are_told_before_they_are_closed() {
+    let desk = Desk::new();
+    let mut service = desk.service("echo", &["echo.say"]).await;
+    let mut caller = desk.owner();
+    let id = caller.ask("echo.say", json!({})).await;
+    let work = async {
+        let answer = caller.answer_to(&id).await;
+        assert_eq!(code(&answer), "SERVICE_UNAVAILABLE");
+        assert_eq!(caller.closed().await, Closed::ShuttingDown);
+        assert_eq!(service.closed().await, Closed::ShuttingDown);
+    };
+    let (drained, ()) = tokio::join!(desk.bus.drain(Duration::from_secs(2)), work);
+    assert!(drained);
+}
+
+#[tokio::test]
+async fn a_peer_that_reads_nothing_does_not_hold_the_stop() {
+    let desk = Desk::new();
+    let mut sleeper: Wire = desk.owner();
+    sleeper.ask("gateway.stats", json!({})).await;
+    assert!(!desk.bus.drain(Duration::from_millis(200)).await);
+    assert_eq!(sleeper.closed().await, Closed::ShuttingDown);
+    assert_eq!(sleeper.rest().await.len(), 1);
+}
