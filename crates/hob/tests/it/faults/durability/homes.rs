@@ -59,13 +59,15 @@ fn f10_two_daemons_one_home() {
 fn lost_lock_is_fenced(rig: &mut Rig) {
     rig.start();
     let bearer = format!("Authorization: Bearer {}", rig.token());
-    let create = |port: u16, key: &str| {
+    // None when nobody answers any more.
+    let call = |port: u16, method: &str, key: &str| {
         let lines = [bearer.as_str(), "Content-Type: application/json"];
         let body = json!({ "sessionKey": key }).to_string();
-        let reply = http::post(port, "/api/rpc/session.create", &lines, &body);
-        reply.expect("an answer").status
+        let reply = http::post(port, &format!("/api/rpc/{method}"), &lines, &body);
+        reply.ok().map(|reply| reply.status)
     };
-    assert_eq!(create(rig.port(), "before"), 200);
+    let create = |port: u16, key: &str| call(port, "session.create", key);
+    assert_eq!(create(rig.port(), "before"), Some(200));
     std::fs::remove_file(rig.home().join("hob.db.lock")).expect("the lock file");
     let mut second = rig.start_racer(RACERS);
     // A second daemon that notices and refuses is as good as a fence.
@@ -78,13 +80,11 @@ fn lost_lock_is_fenced(rig: &mut Rig) {
         .next()
         .and_then(|port| port.parse().ok());
     let port = port.expect("an address with a port");
-    assert_eq!(create(port, "by the second"), 200);
-    assert_eq!(
-        create(rig.port(), "by the first"),
-        503,
-        "the former daemon is fenced"
-    );
-    assert_eq!(create(port, "by the second again"), 200);
+    assert_eq!(create(port, "by the second"), Some(200));
+    let late = create(rig.port(), "by the first");
+    assert_ne!(late, Some(200), "the former daemon is fenced");
+    assert_eq!(call(port, "session.get", "by the first"), Some(404));
+    assert_eq!(create(port, "by the second again"), Some(200));
     rig.kill();
 }
 

@@ -73,12 +73,19 @@ fn send_one(peer: &mut Peer, record: &mut ClientRecord, text: &str) -> bool {
     false
 }
 
+/// Starts the daemon, and a session that is not part of what is tried.
+fn start(rig: &mut Rig, session: &str) -> Peer {
+    rig.start();
+    let mut peer = rig.peer();
+    peer.must("session.create", &json!({ "sessionKey": session }));
+    peer
+}
+
 /// Sends one message after the other; returns the record and how many were refused.
-fn send_in_turn(peer: &mut Peer, round: &str, messages: usize) -> (ClientRecord, usize) {
-    peer.must("session.create", &json!({ "sessionKey": round }));
-    let mut record = ClientRecord::new(round);
-    for number in 0..messages {
-        send_one(peer, &mut record, &format!("{round} message {number}"));
+fn send_in_turn(peer: &mut Peer, session: &str) -> (ClientRecord, usize) {
+    let mut record = ClientRecord::new(session);
+    for number in 0..MESSAGES {
+        send_one(peer, &mut record, &format!("{session} message {number}"));
     }
     let refused = record.in_doubt.len();
     (record, refused)
@@ -102,14 +109,14 @@ fn f07_fsync_fails_once() {
     let mut false_acks = 0;
     let mut records = Vec::new();
     for round in 0..4 {
-        rig.start();
+        let session = format!("fsync {round}");
+        let mut peer = start(&mut rig, &session);
         let when = 3 + trial.dice.below(MESSAGES as u64 / 2);
         let Some(tracer) = Tracer::attach(&rig, &format!("fsync,fdatasync:error=EIO:when={when}"))
         else {
             return trial.not_run("needs strace and the right to trace: apt-get install strace");
         };
-        let mut peer = rig.peer();
-        let (mut record, refused) = send_in_turn(&mut peer, &format!("fsync {round}"), MESSAGES);
+        let (mut record, refused) = send_in_turn(&mut peer, &session);
         let seen = tracer.detach();
         let failed_at = seen.iter().position(|line| line.contains("(INJECTED)"));
         let failed_at = failed_at.expect("a sync of the store failed");
@@ -156,14 +163,14 @@ fn f08_writes_fail_short_or_interrupted() {
         ("full", "ENOSPC", true),
         ("interrupted", "EINTR", false),
     ] {
-        rig.start();
+        let session = format!("write {name}");
+        let mut peer = start(&mut rig, &session);
         let when = 5 + trial.dice.below(MESSAGES as u64 / 2);
         let Some(tracer) = Tracer::attach(&rig, &format!("pwrite64:error={error}:when={when}"))
         else {
             return trial.not_run("needs strace and the right to trace: apt-get install strace");
         };
-        let mut peer = rig.peer();
-        let (mut record, refused) = send_in_turn(&mut peer, &format!("write {name}"), MESSAGES);
+        let (mut record, refused) = send_in_turn(&mut peer, &session);
         let injected = tracer
             .detach()
             .iter()
@@ -188,9 +195,7 @@ fn f08_writes_fail_short_or_interrupted() {
 
 /// Lowers the file size limit below the end of the next write, a few times over.
 fn short_writes(trial: &Trial, rig: &mut Rig) -> (ClientRecord, usize) {
-    rig.start();
-    let mut peer = rig.peer();
-    peer.must("session.create", &json!({ "sessionKey": "write short" }));
+    let mut peer = start(rig, "write short");
     let mut record = ClientRecord::new("write short");
     let log = rig.home().join("hob.db-wal");
     let mut hit = 0;
