@@ -80,45 +80,152 @@ fn binary_is_refused(rig: &Rig) {
     assert_eq!(frame["error"]["code"], "PARSE_ERROR", "{frame}");
 }
 
+const MILLION: usize = 1_000_000;
+const PARSE: &[&str] = &["PARSE_ERROR"];
+const PARSE_OR_PARAMS: &[&str] = &["PARSE_ERROR", "INVALID_PARAMS"];
+
 fn shapes() -> Vec<Hostile> {
-    let parse: &[&str] = &["PARSE_ERROR"];
-    let either: &[&str] = &["PARSE_ERROR", "INVALID_PARAMS"];
-    let call = |params: &str| {
-        format!(
-            r#"{{"type":"req","id":"h","target":"","method":"session.create","params":{params}}}"#
-        )
-        .into_bytes()
-    };
-    let metadata = |value: &str| {
+    let mut shapes = envelopes();
+    shapes.extend(params());
+    shapes
+}
+
+fn shape(name: &'static str, frame: impl Into<Vec<u8>>, codes: &'static [&'static str]) -> Hostile {
+    let frame = frame.into();
+    Hostile { name, frame, codes }
+}
+
+/// A request with these members beside its type and id.
+fn request(members: &str) -> String {
+    format!(r#"{{"type":"req","id":"h",{members}}}"#)
+}
+
+fn envelopes() -> Vec<Hostile> {
+    let repeated = r#""":0,"#.repeat(MILLION);
+    let long = "m".repeat(1 << 20);
+    vec![
+        shape("not JSON", "hello", PARSE),
+        shape("100,000 open brackets", "[".repeat(100_000), PARSE),
+        shape("100,000 open braces", r#"{"a":"#.repeat(100_000), PARSE),
+        shape(
+            "a doubled method",
+            request(r#""method":"session.list","method":"session.create""#),
+            PARSE,
+        ),
+        shape(
+            "a doubled id",
+            request(r#""id":"i","method":"session.list""#),
+            PARSE,
+        ),
+        shape(
+            "an id that is a number",
+            r#"{"type":"req","id":7,"method":"session.list"}"#,
+            PARSE,
+        ),
+        shape(
+            "an id of a megabyte",
+            format!(r#"{{"type":"req","id":"{long}","method":"session.list"}}"#),
+            PARSE,
+        ),
+        shape(
+            "a method of a megabyte",
+            request(&format!(r#""method":"{long}""#)),
+            &["PARSE_ERROR", "NO_HANDLER"],
+        ),
+        shape(
+            "a million fields and no type",
+            format!(r#"{{{repeated}"z":0}}"#),
+            PARSE,
+        ),
+        shape(
+            "invalid UTF-8",
+            &b"{\"type\":\"req\",\"id\":\"h\",\"method\":\"\xff\xfe\"}"[..],
+            PARSE,
+        ),
+        shape(
+            "an overlong slash",
+            &b"{\"type\":\"req\",\"id\":\"h\",\"method\":\"a\xc0\xaf\"}"[..],
+            PARSE,
+        ),
+        shape(
+            "a lone surrogate in the method",
+            request(r#""method":"\ud800""#),
+            PARSE,
+        ),
+    ]
+}
+
+fn params() -> Vec<Hostile> {
+    let call = |params: &str| request(&format!(r#""method":"session.create","params":{params}"#));
+    let metadata = |inner: &str| {
         call(&format!(
-            r#"{{"sessionKey":"h","metadata":{{"m":{value}}}}}"#
+            r#"{{"sessionKey":"h","metadata":{{"m":{inner}}}}}"#
         ))
     };
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    let shape = |name, frame, codes| Hostile { name, frame, codes };
+    let repeated = r#""":0,"#.repeat(MILLION);
     vec![
-        shape("100,000 open brackets", "[".repeat(100_000).into_bytes(), parse),
-        shape("100,000 open braces", r#"{"a":"#.repeat(100_000).into_bytes(), parse),
-        shape("a million brackets in params", metadata(&nested(1_000_000)), parse),
+        shape("a million brackets", metadata(&nested(MILLION)), PARSE),
         // The frame, params and metadata are three levels themselves.
-        shape("one level too deep", metadata(&nested(126)), parse),
-        shape("a number beyond every float", metadata("1e400"), either),
-        shape("a number of a million digits", metadata(&"9".repeat(1_000_000)), either),
-        shape("a doubled method", br#"{"type":"req","id":"h","method":"session.list","method":"session.create","params":{}}"#.to_vec(), parse),
-        shape("a doubled id", br#"{"type":"req","id":"h","id":"i","method":"session.list"}"#.to_vec(), parse),
-        shape("a doubled param", call(r#"{"sessionKey":"a","sessionKey":"b"}"#), either),
-        shape("a million fields", call(&format!(r#"{{"sessionKey":"h","metadata":{{{}"z":0}}}}"#, r#""":0,"#.repeat(1_000_000))), either),
-        shape("a million unknown params", call(&format!(r#"{{{}"z":0}}"#, r#""":0,"#.repeat(1_000_000))), either),
-        shape("a million unknown frame fields with no type", format!(r#"{{{}"z":0}}"#, r#""":0,"#.repeat(1_000_000)).into_bytes(), parse),
-        shape("invalid UTF-8", b"{\"type\":\"req\",\"id\":\"h\",\"method\":\"\xff\xfe\"}".to_vec(), parse),
-        shape("an overlong slash", b"{\"type\":\"req\",\"id\":\"h\",\"method\":\"a\xc0\xaf\"}".to_vec(), parse),
-        shape("a lone surrogate in the method", br#"{"type":"req","id":"h","method":"\ud800"}"#.to_vec(), parse),
-        shape("a lone surrogate in params", call(r#"{"sessionKey":"\udfff"}"#), either),
-        shape("a NUL in the key", call(r#"{"sessionKey":"a\u0000b"}"#), either),
-        shape("not JSON", b"hello".to_vec(), parse),
-        shape("a bare NaN", metadata("NaN"), either),
-        shape("a method of a megabyte", format!(r#"{{"type":"req","id":"h","method":"{}"}}"#, "m".repeat(1 << 20)).into_bytes(), &["PARSE_ERROR", "NO_HANDLER"]),
-        shape("an id of a megabyte", format!(r#"{{"type":"req","id":"{}","method":"session.list"}}"#, "i".repeat(1 << 20)).into_bytes(), parse),
-        shape("an id that is a number", br#"{"type":"req","id":7,"method":"session.list"}"#.to_vec(), parse),
+        shape("one level too deep", metadata(&nested(126)), PARSE),
+        shape(
+            "a number beyond every float",
+            metadata("1e400"),
+            PARSE_OR_PARAMS,
+        ),
+        shape(
+            "a million digits",
+            metadata(&"9".repeat(MILLION)),
+            PARSE_OR_PARAMS,
+        ),
+        shape("a bare NaN", metadata("NaN"), PARSE_OR_PARAMS),
+        shape(
+            "a doubled param",
+            call(r#"{"sessionKey":"a","sessionKey":"b"}"#),
+            PARSE_OR_PARAMS,
+        ),
+        shape(
+            "a million unknown params",
+            call(&format!(r#"{{{repeated}"z":0}}"#)),
+            PARSE_OR_PARAMS,
+        ),
+        shape(
+            "as many fields as a frame holds",
+            metadata(&format!(r#"{{{}"z":0}}"#, distinct_fields())),
+            PARSE_OR_PARAMS,
+        ),
+        // Legal JSON whose last value counts: taken or refused, but never more than it is.
+        shape(
+            "one field a million times",
+            metadata(&format!(r#"{{{repeated}"z":0}}"#)),
+            &["none", "PARSE_ERROR", "INVALID_PARAMS"],
+        ),
+        shape(
+            "a lone surrogate",
+            call(r#"{"sessionKey":"\udfff"}"#),
+            PARSE_OR_PARAMS,
+        ),
+        shape(
+            "a NUL in the key",
+            call(r#"{"sessionKey":"a\u0000b"}"#),
+            PARSE_OR_PARAMS,
+        ),
     ]
+}
+
+/// Every name of three printable characters: 778,688 fields in six mebibytes.
+fn distinct_fields() -> String {
+    let plain = || {
+        let signs = (b'!'..=b'~').map(char::from);
+        signs.filter(|sign| !matches!(sign, '"' | '\\'))
+    };
+    let mut fields = String::new();
+    for one in plain() {
+        for two in plain() {
+            for three in plain() {
+                fields.extend(['"', one, two, three, '"', ':', '0', ',']);
+            }
+        }
+    }
+    fields
 }
