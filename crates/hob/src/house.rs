@@ -23,7 +23,6 @@ use hob_store::{Store, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -52,9 +51,9 @@ pub struct DaemonOptions {
     pub bare: bool,
 }
 
-/// Runs the daemon in the foreground until it is told to stop. An error is a start that failed,
-/// in one sentence.
-pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<ExitCode> {
+/// Runs the daemon in the foreground until it is told to stop. An error is a start that failed or
+/// an end that was cut short, in one sentence.
+pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
     let started_at = world.clock.wall_ms();
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     world.home.ensure()?;
@@ -74,10 +73,10 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<ExitCo
         settings,
         store,
     };
-    let code = runtime.block_on(house.live(inbox));
+    let lived = runtime.block_on(house.live(inbox));
     // A thread stuck on a dead disk must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
-    code
+    lived
 }
 
 /// Opens the home's store and remembers that the home has one. The lock shows that no daemon has
@@ -114,7 +113,7 @@ struct House {
 }
 
 impl House {
-    async fn live(self, inbox: PublisherInbox) -> anyhow::Result<ExitCode> {
+    async fn live(self, inbox: PublisherInbox) -> anyhow::Result<()> {
         // Before anything is promised, so that no signal is missed.
         let mut signals = Signals::new()?;
         let tasks = Tasks::new();
@@ -126,18 +125,22 @@ impl House {
                 return Err(failure);
             }
         };
-        let announced = self.announce(gateway.address());
-        if announced.is_ok() {
+        let mut lived = self.announce(gateway.address());
+        if lived.is_ok() {
             let cause = signals.next().await;
             tracing::info!("stopping on {cause}");
         }
-        let stopping = self.stop(&gateway, &bus, &tasks);
         tokio::select! {
-            () = stopping => {}
-            cause = signals.next() => tracing::warn!("ending at once on a second signal, {cause}"),
+            () = self.stop(&gateway, &bus, &tasks) => {}
+            cause = signals.next() => {
+                tracing::warn!("ending at once on a second signal, {cause}");
+                lived = Err(anyhow::anyhow!(
+                    "A second signal ended the daemon at once; requests under way were cut off."
+                ));
+            }
         }
         self.tidy();
-        announced.map(|()| ExitCode::SUCCESS)
+        lived
     }
 
     fn bus(&self, inbox: PublisherInbox, tasks: &Tasks) -> Bus {

@@ -9,4 +9,6 @@ mod docs;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod house;
+#[cfg(test)]
 mod support;

@@ -24,4 +24,4 @@ mod scopes;
 mod sessions;
 mod settings;
 mod surfaces;
-mod wire;
+pub(crate) mod wire;
