@@ -1,0 +1,19 @@
+//! The gateway through its sockets: a real bus and a real store behind it, raw bytes and a plain
+//! WebSocket client before it.
+
+#[cfg(test)]
+mod credentials;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod http;
+#[cfg(test)]
+mod listening;
+#[cfg(test)]
+mod rest;
+#[cfg(test)]
+mod unix;
+#[cfg(test)]
+mod vargos;
+#[cfg(test)]
+mod websocket;
