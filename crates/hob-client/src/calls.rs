@@ -58,6 +58,13 @@ pub enum LinkState {
     Ended,
 }
 
+impl LinkState {
+    /// Makes this the state; watchers hear only of changes.
+    pub(crate) fn tell(self, watchers: &watch::Sender<LinkState>) {
+        watchers.send_if_modified(|state| std::mem::replace(state, self) != self);
+    }
+}
+
 /// How to connect.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
@@ -220,14 +227,14 @@ struct Owner {
 impl Owner {
     async fn run(mut self, mut link: Link) {
         loop {
-            self.state.send_replace(LinkState::Connected);
+            LinkState::Connected.tell(&self.state);
             self.work(&mut link).await;
             self.fail_pending();
-            self.state.send_replace(LinkState::Searching);
+            LinkState::Searching.tell(&self.state);
             match self.find_again().await {
                 Ok(found) => link = found,
                 Err(error) => {
-                    self.state.send_replace(LinkState::Ended);
+                    LinkState::Ended.tell(&self.state);
                     return self.refuse_all(&error).await;
                 }
             }

@@ -143,12 +143,12 @@ struct Owner {
 impl Owner {
     async fn run(mut self, mut link: Link) {
         loop {
-            self.state.send_replace(LinkState::Connected);
+            LinkState::Connected.tell(&self.state);
             if self.work(&mut link).await.is_err() {
                 return;
             }
             drop(link);
-            self.state.send_replace(LinkState::Searching);
+            LinkState::Searching.tell(&self.state);
             // Nothing is asked of a daemon before the consumer has taken what it was given.
             let Ok(room) = self.items.reserve().await else {
                 return;
@@ -157,7 +157,7 @@ impl Owner {
             link = match self.resume().await {
                 Ok(resumed) => resumed,
                 Err(error) => {
-                    self.state.send_replace(LinkState::Ended);
+                    LinkState::Ended.tell(&self.state);
                     drop(self.items.send(Err(error)).await);
                     return;
                 }

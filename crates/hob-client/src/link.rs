@@ -11,6 +11,7 @@ use hob_wire::frame::{self, Envelope, RequestHead};
 use hob_wire::limits::FRAME_BYTES_MAX;
 use hob_wire::rooms::gateway::{Auth, AuthParams};
 use hob_wire::{ErrorCode, Method, PROTOCOL_VERSION, WireError};
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -61,15 +62,15 @@ impl Link {
             token: target.token()?,
             protocol: Some(PROTOCOL_VERSION),
         };
-        let answer = link
-            .ask::<Auth>(&params)
-            .await
-            .map_err(|error| match error {
-                ClientError::ConnectionLost { .. } => {
-                    target.unreachable(&"it closed the connection")
-                }
-                other => other,
-            })?;
+        let answer = link.ask::<Auth>(&params).await;
+        let answer = answer.map_err(|error| match error {
+            ClientError::ConnectionLost { .. } => target.unreachable(&"it closed the connection"),
+            ClientError::Wire(error) => match skew_in(error.details.as_ref()) {
+                Some(skew) => skew,
+                None => ClientError::Wire(error),
+            },
+            other => other,
+        })?;
         if answer.protocol != PROTOCOL_VERSION {
             return Err(skew(answer.protocol, "unknown version"));
         }
@@ -284,12 +285,27 @@ fn skew(theirs: u32, daemon: &str) -> ClientError {
     }
 }
 
+/// The skew that a refusal names: `details.supported` holds the other side's version.
+fn skew_in(details: Option<&Value>) -> Option<ClientError> {
+    let theirs = details?.get("supported")?.get(0)?;
+    let theirs = match theirs {
+        Value::String(text) => text.strip_prefix("hob.v")?.parse().ok()?,
+        number => u32::try_from(number.as_u64()?).ok()?,
+    };
+    (theirs != PROTOCOL_VERSION).then(|| skew(theirs, "unknown version"))
+}
+
 fn refused(target: &Target, error: WsError) -> ClientError {
     let WsError::Http(response) = error else {
         return target.unreachable(&error);
     };
     let body = response.body().as_deref().unwrap_or_default();
-    let said = said(body);
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = &body["error"];
+    if let Some(skew) = skew_in(error.get("details")) {
+        return skew;
+    }
+    let said = error["message"].as_str().map(str::to_owned);
     match response.status() {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ClientError::RefusedToken {
             message: said.unwrap_or_else(|| {
@@ -301,10 +317,4 @@ fn refused(target: &Target, error: WsError) -> ClientError {
             target.unreachable(&reason)
         }
     }
-}
-
-/// The sentence inside a REST error.
-fn said(body: &[u8]) -> Option<String> {
-    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
-    Some(body.get("error")?.get("message")?.as_str()?.to_owned())
 }

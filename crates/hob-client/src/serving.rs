@@ -185,18 +185,18 @@ impl Owner {
     async fn run(mut self, mut link: Link) -> ClientError {
         loop {
             self.connection += 1;
-            self.state.send_replace(LinkState::Connected);
+            LinkState::Connected.tell(&self.state);
             if let Some(finish) = self.work(&mut link).await {
                 // A connection that breaks now has nothing more to lose.
                 drop(link.flush().await);
                 let _ = finish.send(());
                 return ClientError::Closed;
             }
-            self.state.send_replace(LinkState::Searching);
+            LinkState::Searching.tell(&self.state);
             link = match self.register_again().await {
                 Ok(link) => link,
                 Err(error) => {
-                    self.state.send_replace(LinkState::Ended);
+                    LinkState::Ended.tell(&self.state);
                     return error;
                 }
             };

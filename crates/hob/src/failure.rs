@@ -166,11 +166,18 @@ impl From<WireError> for Failure {
             ErrorCode::InvalidParams | ErrorCode::ParseError => Exit::Usage,
             _ => Exit::Failed,
         };
-        let mut failure = Failure::new(exit, error.code.as_str(), error.message);
+        let mut sentence = error.message;
+        if sentence.ends_with(char::is_alphanumeric) {
+            sentence.push('.');
+        }
+        let mut failure = Failure::new(exit, error.code.as_str(), sentence);
         failure.details = error.details.map(Box::new);
         if let Some(wait_ms) = error.retry_after_ms {
             let wait = hob_kit::duration::format_ms(wait_ms);
             failure.next = Some(format!("It may work in {wait}."));
+        } else if error.code == ErrorCode::Forbidden {
+            let step = "A token with that scope can: `hob token create` makes one.";
+            failure.next = Some(step.to_owned());
         }
         failure
     }

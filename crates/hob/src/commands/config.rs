@@ -72,7 +72,7 @@ pub fn command() -> Command {
                         .long("default")
                         .action(ArgAction::SetTrue)
                         .conflicts_with("value")
-                        .help("Go back to the default"),
+                        .help("Goes back to the default"),
                 ),
         )
 }

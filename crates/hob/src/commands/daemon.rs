@@ -23,13 +23,13 @@ pub fn command() -> Command {
             Arg::new("listen")
                 .long("listen")
                 .value_name("ADDRESS")
-                .help("Listen here instead of where the config says; port 0 takes any free one"),
+                .help("Listens here and not where the config says; port 0 is any free one"),
         )
         .arg(
             Arg::new("bare")
                 .long("bare")
                 .action(ArgAction::SetTrue)
-                .help("The gateway alone, without any service of hob's own"),
+                .help("Runs the gateway alone, without any service of hob's own"),
         )
         .arg(
             Arg::new("detached")

@@ -31,14 +31,14 @@ pub fn command() -> Command {
             Arg::new("topic")
                 .value_name("TOPIC")
                 .num_args(0..)
-                .help("Topics or patterns, such as session.message or 'session.*'; all without"),
+                .help("Topics or patterns, such as 'session.*'; all when missing"),
         )
         .arg(
             Arg::new("since")
                 .long("since")
                 .value_name("N")
                 .value_parser(value_parser!(u64))
-                .help("Replay the logged events after this number first"),
+                .help("Replays the logged events after this number first"),
         )
         .arg(
             Arg::new("session")
@@ -52,7 +52,7 @@ pub fn command() -> Command {
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(u64))
-                .help("End after this many events"),
+                .help("Ends after this many events"),
         )
 }
 
@@ -153,7 +153,7 @@ fn line(event: &Event, screen: &Screen) -> String {
     format!("{}{rest}", screen.paint(Tone::Quiet, &head))
 }
 
-/// What an event says in a few words: its fields, ids last.
+/// What an event says in a few words: whose it is, then its fields, ids last.
 fn summary(payload: &Value) -> String {
     let Value::Object(fields) = payload else {
         return match payload {
@@ -161,17 +161,27 @@ fn summary(payload: &Value) -> String {
             other => one_line(&other.to_string()),
         };
     };
-    let (ids, words): (Vec<_>, Vec<_>) = fields
-        .iter()
-        .partition(|(name, _)| *name == "id" || name.ends_with("Id"));
-    let parts = words
+    let text = |value: &Value| match value {
+        Value::String(text) => one_line(text),
+        other => one_line(&other.to_string()),
+    };
+    let session = fields.get("sessionKey").map(text);
+    // A message reads like one.
+    if let (Some(session), Some(role), Some(content)) =
+        (&session, fields.get("role"), fields.get("content"))
+    {
+        return format!("{session}  {}: {}", text(role), text(content));
+    }
+    let others = fields.iter().filter(|(name, _)| *name != "sessionKey");
+    let (ids, words): (Vec<_>, Vec<_>) =
+        others.partition(|(name, _)| *name == "id" || name.ends_with("Id"));
+    let pairs = words.into_iter().chain(ids);
+    let pairs = pairs.map(|(name, value)| format!("{name}={}", text(value)));
+    session
         .into_iter()
-        .chain(ids)
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", one_line(text)),
-            other => format!("{name}={}", one_line(&other.to_string())),
-        });
-    parts.collect::<Vec<_>>().join(" ")
+        .chain(pairs)
+        .collect::<Vec<_>>()
+        .join("  ")
 }
 
 fn payload(event: &Event) -> Option<Value> {

@@ -37,7 +37,7 @@ pub fn command() -> Command {
                 .long("follow")
                 .short('f')
                 .action(ArgAction::SetTrue)
-                .help("Go on with lines as they are added"),
+                .help("Goes on with lines as they are added"),
         )
         .arg(
             Arg::new("lines")
@@ -45,7 +45,7 @@ pub fn command() -> Command {
                 .short('n')
                 .value_name("N")
                 .value_parser(value_parser!(usize))
-                .help("How many of the last lines; 50 without"),
+                .help("How many of the last lines; 50 when missing"),
         )
 }
 

@@ -6,8 +6,8 @@ use crate::render;
 use crate::tree::derive;
 use clap::ArgMatches;
 use hob_client::{CallOptions, Client};
-use hob_wire::MethodSpec;
 use hob_wire::rooms::session::{Export, ExportParams};
+use hob_wire::{Method, MethodSpec};
 use serde_json::Value;
 
 pub async fn run(
@@ -37,8 +37,19 @@ pub async fn call(
     let params = params.to_string();
     let result = client
         .call_raw(spec.name, Some(params.into()), CallOptions::default())
-        .await?;
+        .await
+        .map_err(|error| with_list(spec, error.into()))?;
     print(context, spec.name, result.as_deref())
+}
+
+/// Names the command that shows what there is, when what was named is not.
+fn with_list(spec: &MethodSpec, mut failure: Failure) -> Failure {
+    let room = spec.name.split_once('.').map_or("", |(room, _)| room);
+    let has_list = derive::method(room, "list").is_some();
+    if failure.exit == Exit::NotFound && failure.next.is_none() && has_list {
+        failure.next = Some(format!("`hob {room} list` shows what there is."));
+    }
+    failure
 }
 
 /// Prints a result: as it came with `--json`, drawn otherwise.
@@ -58,7 +69,8 @@ async fn export(context: &Context, client: &Client, params: Value) -> Result<(),
     let mut params: ExportParams = serde_json::from_value(params)
         .map_err(|error| Failure::usage(format!("session.export: {error}.")))?;
     loop {
-        let page = client.call::<Export>(&params).await?;
+        let page = client.call::<Export>(&params).await;
+        let page = page.map_err(|error| with_list(&Export::SPEC, error.into()))?;
         for message in &page.messages {
             context.terminal.document(message)?;
         }

@@ -45,7 +45,7 @@ pub fn command() -> Command {
             Arg::new("trace")
                 .long("trace")
                 .value_name("ID")
-                .help("Mark the call, so that `hob trace ID` shows it"),
+                .help("Marks the call, so that `hob trace ID` shows it"),
         )
 }
 

@@ -61,7 +61,7 @@ pub fn command() -> Command {
                         .long("expires")
                         .value_name("TIME")
                         .value_parser(|text: &str| hob_kit::duration::parse_ms(text))
-                        .help("Its life, such as 12h or 30d; for ever without"),
+                        .help("Its life, such as 12h or 30d; for ever when missing"),
                 ),
         )
         .subcommand(

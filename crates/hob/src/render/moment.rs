@@ -27,6 +27,12 @@ pub fn short(at_ms: u64, screen: &Screen) -> String {
     }
 }
 
+/// `21:37:05`.
+pub fn clock(at_ms: u64, screen: &Screen) -> String {
+    let whole = local(at_ms, screen);
+    whole.get(11..).unwrap_or(&whole).to_owned()
+}
+
 /// A span in its two largest units: `3 h 12 min`.
 pub fn span(ms: u64) -> String {
     let seconds = ms / 1_000;

@@ -25,7 +25,8 @@ fn a_list_of_objects_is_a_table() {
         { "trace": "a1", "method": "session.send", "service": "sessions", "caller": "owner",
           "startedAt": NOW, "micros": 80, "error": "NOT_FOUND" },
     ]});
-    insta::assert_snapshot!(drawn("gateway.trace", &spans));
+    insta::assert_snapshot!(drawn("any.trace", &spans));
+    insta::assert_snapshot!("traced", drawn("gateway.trace", &spans));
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn what_nests_is_indented_below_its_name() {
         "services": [{ "name": "sessions", "builtin": true, "methods": ["a.b", "a.c"] }],
         "connections": [{ "id": 1, "name": "owner", "surface": "unix" }],
     });
-    insta::assert_snapshot!(drawn("gateway.inspect", &inspection));
+    insta::assert_snapshot!(drawn("any.inspect", &inspection));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::value::{self, cell};
 use super::words::{self, count, many_lines, one_line};
 use super::{Screen, Tone, moment};
 use hob_wire::content::{Content, Message, Part, Role};
-use hob_wire::rooms::gateway::{Description, MethodDescription};
+use hob_wire::rooms::gateway::{Description, Inspection, MethodDescription, Traced};
 use hob_wire::rooms::session::{Created, Deleted, Messages, Sent, Sessions};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,6 +20,8 @@ pub fn renderer(method: &str) -> Option<Renderer> {
         "session.history" => Some(|value, screen| typed(value, screen, history)),
         "session.send" => Some(|value, screen| typed(value, screen, sent)),
         "session.delete" => Some(|value, screen| typed(value, screen, deleted)),
+        "gateway.inspect" => Some(|value, screen| typed(value, screen, inspection)),
+        "gateway.trace" => Some(|value, screen| typed(value, screen, traced)),
         "gateway.describe" => Some(|value, screen| typed(value, screen, description)),
         _ => None,
     }
@@ -171,6 +173,72 @@ fn part_lines(part: &Part) -> Vec<String> {
             lines.map(|line| format!("{mark} {line}")).collect()
         }
     }
+}
+
+fn inspection(inspection: &Inspection, screen: &Screen) -> Vec<String> {
+    let mut services = Table::new()
+        .column("SERVICE")
+        .column("VERSION")
+        .column("FROM")
+        .number("WAITING")
+        .column("METHODS");
+    for service in &inspection.services {
+        let from = if service.builtin { "house" } else { "outside" };
+        services.row(vec![
+            one_line(&service.name),
+            one_line(&service.version),
+            from.to_owned(),
+            service.pending_requests.to_string(),
+            one_line(&service.methods.join(" ")),
+        ]);
+    }
+    let mut connections = Table::new()
+        .number("CONNECTION")
+        .column("NAME")
+        .column("BY")
+        .column("SCOPES")
+        .column("SINCE")
+        .number("QUEUED")
+        .column("LISTENS TO");
+    for connection in &inspection.connections {
+        connections.row(vec![
+            connection.id.to_string(),
+            one_line(&connection.name),
+            one_line(&connection.surface),
+            one_line(&connection.scopes.join(",")),
+            moment::short(connection.connected_at, screen),
+            connection.outbox_frames.to_string(),
+            one_line(&connection.subscriptions.join(" ")),
+        ]);
+    }
+    let mut lines = services.lines(screen);
+    lines.push(String::new());
+    lines.extend(connections.lines(screen));
+    lines
+}
+
+fn traced(traced: &Traced, screen: &Screen) -> Vec<String> {
+    if traced.spans.is_empty() {
+        return vec!["No such request is remembered; only the latest are.".to_owned()];
+    }
+    let mut table = Table::new()
+        .column("AT")
+        .number("TOOK")
+        .column("TRACE")
+        .column("METHOD")
+        .column("CALLER")
+        .column("ERROR");
+    for span in &traced.spans {
+        table.row(vec![
+            moment::clock(span.started_at, screen),
+            moment::micros(span.micros),
+            one_line(&span.trace),
+            one_line(&span.method),
+            one_line(&span.caller),
+            one_line(span.error.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table.lines(screen)
 }
 
 fn description(description: &Description, screen: &Screen) -> Vec<String> {

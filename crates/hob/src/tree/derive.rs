@@ -12,7 +12,7 @@ use hob_wire::{MethodSpec, catalog};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
-/// Rooms and their verbs, in the catalog's order.
+/// Rooms and their verbs, in the catalog's order, the bus itself last.
 pub fn rooms() -> Vec<(&'static str, Vec<&'static MethodSpec>)> {
     let mut rooms: Vec<(&str, Vec<&MethodSpec>)> = Vec::new();
     for spec in catalog::methods().filter(|spec| spec.cli != Cli::Hidden) {
@@ -24,6 +24,8 @@ pub fn rooms() -> Vec<(&'static str, Vec<&'static MethodSpec>)> {
             None => rooms.push((room, vec![spec])),
         }
     }
+    // What people work with comes before the machinery.
+    rooms.sort_by_key(|(room, _)| *room == "gateway");
     rooms
 }
 
@@ -72,7 +74,13 @@ fn argument(field: &Field) -> Arg {
     let placeholder = match &field.kind {
         FieldKind::Integer | FieldKind::Number => "N".to_owned(),
         FieldKind::Json => "JSON".to_owned(),
-        _ => capitals(&field.name),
+        _ if field.position.is_some() => capitals(&field.name),
+        // The flag says the whole name already.
+        _ => capitals(&field.name)
+            .rsplit('_')
+            .next()
+            .unwrap_or("TEXT")
+            .to_owned(),
     };
     let mut help = text::sentence(&field.help);
     if field.kind == FieldKind::Prose && field.position.is_some() {

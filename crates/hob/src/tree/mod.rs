@@ -65,7 +65,7 @@ fn json_flag() -> Arg {
         .global(true)
         .action(ArgAction::SetTrue)
         .display_order(LAST)
-        .help("Prints JSON: one document, or one line per item of a stream")
+        .help("Prints JSON; of a stream, one line per item")
 }
 
 fn help_flag() -> Arg {
