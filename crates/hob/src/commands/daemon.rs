@@ -48,8 +48,5 @@ pub fn run(world: World, matches: &ArgMatches) -> Result<(), Failure> {
         listen: matches.get_one::<String>("listen").cloned(),
         bare: matches.get_flag("bare"),
     };
-    match house::run_daemon(world, options) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::failed(format!("{error:#}"))),
-    }
+    house::run_daemon(world, options).map_err(|error| Failure::failed(format!("{error:#}")))
 }
