@@ -5,9 +5,6 @@
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
-use std::fs::OpenOptions;
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,35 +35,10 @@ pub(crate) struct WriterConnection {
 }
 
 impl WriterConnection {
-    /// Opens the database without looking into it yet; a missing file is created, for us alone.
+    /// Opens the database without looking into it yet. A file that went away is not made anew.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-        if let Err(error) = made
-            && error.kind() != io::ErrorKind::AlreadyExists
-        {
-            let code = if error.kind() == io::ErrorKind::StorageFull {
-                ffi::SQLITE_FULL
-            } else {
-                ffi::SQLITE_CANTOPEN
-            };
-            let message = Some(error.to_string());
-            return Err(rusqlite::Error::SqliteFailure(
-                ffi::Error::new(code),
-                message,
-            ));
-        }
-        WriterConnection::open_existing(path)
-    }
-
-    /// Opens the database again; a file that went away is not made anew.
-    pub(crate) fn open_existing(path: &Path) -> rusqlite::Result<Self> {
-        let sql = open(path)?;
         Ok(WriterConnection {
-            sql,
+            sql: open(path)?,
             frames: Arc::new(AtomicU64::new(0)),
         })
     }
@@ -75,6 +47,8 @@ impl WriterConnection {
     pub(crate) fn prepare(&mut self) -> rusqlite::Result<()> {
         let sql = &mut self.sql;
         sql.pragma_update(None, "journal_mode", "wal")?;
+        #[cfg(test)]
+        crate::page_limit::apply(sql)?;
         let synchronous = if hob_kit::failpoint::broken(1) {
             "off"
         } else {
@@ -100,6 +74,15 @@ impl WriterConnection {
     pub(crate) fn forget_frames(&self) {
         self.frames.store(0, Ordering::Relaxed);
     }
+}
+
+/// A connection to a database in the making, at `path`. Nothing is synced: until the file gets its
+/// name it is worth nothing.
+pub(crate) fn open_draft(path: &Path) -> rusqlite::Result<Connection> {
+    let sql = open(path)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    sql.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
+    Ok(sql)
 }
 
 /// A connection that only reads.

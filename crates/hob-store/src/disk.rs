@@ -120,7 +120,7 @@ impl Disk {
     /// Opens a new connection in place of one that was given up.
     pub(crate) fn reopen(&mut self) -> Result<(), StoreError> {
         let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, &self.path);
-        let mut open = WriterConnection::open_existing(&self.path).map_err(failed)?;
+        let mut open = WriterConnection::open(&self.path).map_err(failed)?;
         open.prepare().map_err(failed)?;
         self.connection = Some(open);
         let emptied = self.checkpoint();
@@ -205,7 +205,7 @@ pub(crate) fn open_mark(database: &Path) -> Result<Mark, StoreError> {
     Mark::open(&beside(database, ".mark")).map_err(|error| io_error(&error))
 }
 
-fn io_error(error: &io::Error) -> StoreError {
+pub(crate) fn io_error(error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
         _ => StoreError::Io(error.to_string()),

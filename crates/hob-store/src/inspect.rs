@@ -24,8 +24,6 @@ const COPIES_MAX: usize = 8;
 pub(crate) struct Inspection {
     /// No database yet, and none is missed.
     pub(crate) fresh: bool,
-    /// Whether this home is known to have had a database.
-    pub(crate) lived: bool,
     pub(crate) claim: Option<Claim>,
     pub(crate) scan: Scan,
     pub(crate) findings: Vec<Finding>,
@@ -75,7 +73,6 @@ pub(crate) fn inspect(database: &Path, had_life: bool) -> Result<Inspection, Sto
     let finding = judge(&wal_path, &scan, claim.filter(|claim| !claim.closed));
     Ok(Inspection {
         fresh,
-        lived,
         claim,
         scan,
         findings: finding.into_iter().collect(),

@@ -253,3 +253,7 @@ where
         let _ = reply.send(answer);
     }
 }
+
+#[cfg(test)]
+#[path = "lanes_tests.rs"]
+mod tests;

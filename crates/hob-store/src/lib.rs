@@ -24,6 +24,8 @@ mod lanes;
 mod mark;
 mod migrations;
 mod opening;
+#[cfg(test)]
+mod page_limit;
 mod readers;
 mod retention;
 mod rules;

@@ -16,12 +16,12 @@ const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_house.sql")];
 #[expect(clippy::cast_possible_truncation, reason = "a handful of files")]
 pub(crate) const SCHEMA: u32 = MIGRATIONS.len() as u32;
 
-/// Brings the schema up to date.
-pub(crate) fn migrate(sql: &Connection, file: &Path) -> Result<(), StoreError> {
+/// Brings the schema up to date; says whether there was anything to do.
+pub(crate) fn migrate(sql: &Connection, file: &Path) -> Result<bool, StoreError> {
     migrate_with(sql, file, MIGRATIONS)
 }
 
-fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<(), StoreError> {
+fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<bool, StoreError> {
     let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, file);
     let found = version(sql).map_err(failed)?;
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
@@ -36,7 +36,7 @@ fn migrate_with(sql: &Connection, file: &Path, migrations: &[&str]) -> Result<()
         apply(sql, version, migration).map_err(failed)?;
         tracing::info!(version, "the database's schema was brought up to date");
     }
-    Ok(())
+    Ok(found < known)
 }
 
 /// The schema the file has.

@@ -1,22 +1,27 @@
-//! Opening a store: look at the files, open and migrate the database, begin a new epoch.
+//! Opening a store: look at the files, make or migrate the database, begin a new epoch.
 //!
-//! Invariant: nothing is written to a file before it proved to be hob's and of a schema this
-//! program knows, nor to one that does not fit together.
+//! Invariants: nothing is written to a file before it proved to be hob's and of a schema this
+//! program knows, nor to one that does not fit together; a new database appears whole, under its
+//! name, or not at all.
 
 use crate::check::quick_check;
-use crate::connection::{APPLICATION_ID, WriterConnection};
-use crate::disk::{Disk, open_mark};
+use crate::connection::{APPLICATION_ID, WriterConnection, beside, open_draft};
+use crate::disk::{Disk, io_error, open_mark};
 use crate::error::{StoreError, mend};
 use crate::events;
 use crate::health::Health;
 use crate::inspect::{Inspection, inspect, keep_copy};
-use crate::migrations::{self, migrate};
+use crate::mark::Claim;
+use crate::migrations::migrate;
 use crate::readers::Readers;
 use crate::value::{int, number};
 use hob_bus::LogBounds;
 use hob_kit::clock::Clock;
 use hob_kit::failpoint;
 use rusqlite::{Connection, OptionalExtension};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,34 +41,74 @@ pub(crate) fn open(path: &Path, clock: &Clock, had_life: bool) -> Result<Opened,
     let health = Arc::new(Health::default());
     report(&inspection, path, clock.wall_ms(), &health);
 
+    if inspection.fresh {
+        create(path)?;
+    }
     let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
     let mut connection = WriterConnection::open(path).map_err(failed)?;
-    identify(&connection.sql, path, inspection.lived)?;
+    identify(&connection.sql, path)?;
     if inspection.lost()
         && let Some(error) = quick_check(&connection.sql, path)
     {
         return open_damaged(path, clock, health, &error);
     }
     connection.prepare().map_err(failed)?;
-    migrate(&connection.sql, path)?;
+    let migrated = migrate(&connection.sql, path)?;
     let readers = Readers::open(path, clock.clone(), Arc::clone(&health))?;
 
     let mut disk = Disk::new(path, Some(connection), open_mark(path)?);
     let claimed = inspection.claim.unwrap_or_default();
-    if inspection.scan.bytes > 0 || claimed.frames > 0 {
+    if migrated || inspection.scan.bytes > 0 || claimed.frames > 0 {
         // The log begins anew, so that whatever a crash left in it never mixes with new frames.
         disk.checkpoint()?;
     }
-    let floor = if failpoint::broken(4) { 0 } else { claimed.seq };
-    let bounds = begin_epoch(&mut disk, claimed.epoch, floor)?;
-    disk.committed(bounds.last);
+    let start = disk.connection().map(|open| {
+        if inspection.fresh {
+            Start::read(&open.sql)
+        } else {
+            Start::begin(&open.sql, claimed)
+        }
+    });
+    let start = start.ok_or(StoreError::Closed)?.map_err(failed)?;
+    disk.set_epoch(start.epoch);
+    disk.committed(start.bounds.last);
     Ok(Opened {
         disk,
         readers: Arc::new(readers),
         health,
-        bounds,
+        bounds: start.bounds,
         to_check: inspection.unclean() && !inspection.lost(),
     })
+}
+
+/// Makes a new database beside its place and moves it there when it is whole and synced. One that
+/// was cut off in the making is thrown away.
+fn create(path: &Path) -> Result<(), StoreError> {
+    let draft = beside(path, ".new");
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        match fs::remove_file(beside(&draft, suffix)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&error)),
+            _ => {}
+        }
+    }
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(|error| io_error(&error))?;
+    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
+    let sql = open_draft(&draft).map_err(failed)?;
+    migrate(&sql, path)?;
+    Start::begin(&sql, Claim::default()).map_err(failed)?;
+    sql.pragma_update(None, "journal_mode", "wal")
+        .map_err(failed)?;
+    sql.close().map_err(|(_, error)| failed(error))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    file.sync_all()
+        .and_then(|()| fs::rename(&draft, path))
+        .and_then(|()| File::open(folder)?.sync_all())
+        .map_err(|error| io_error(&error))
 }
 
 /// A database that does not fit together: it can be read as far as that goes.
@@ -102,72 +147,53 @@ fn report(inspection: &Inspection, path: &Path, now_ms: u64, health: &Health) {
 }
 
 /// Whether the database is hob's.
-fn identify(sql: &Connection, path: &Path, lived: bool) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
+fn identify(sql: &Connection, path: &Path) -> Result<(), StoreError> {
     let id: i32 = sql
         .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(failed)?;
-    let tables: i64 = sql
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(failed)?;
-    let version = migrations::version(sql).map_err(failed)?;
-    let empty = id == 0 && tables == 0 && version == 0;
-    if id == APPLICATION_ID || (empty && !lived) || failpoint::broken(4) {
+        .map_err(|error| StoreError::of_sqlite(&error, path))?;
+    if id == APPLICATION_ID {
         return Ok(());
     }
-    let what = if empty {
-        "the database holds nothing, though it should"
-    } else {
-        "this is a database, but not one of hob's"
-    };
     Err(StoreError::Damaged {
         file: path.to_owned(),
-        what: format!("{what}. {}", mend(path)),
+        what: format!("this is a database, but not one of hob's. {}", mend(path)),
     })
 }
 
-/// Counts this start and fixes from where events are numbered: after every number that was ever
-/// given, even if the rows that had it are lost.
-fn begin_epoch(disk: &mut Disk, epoch_min: u64, floor: u64) -> Result<LogBounds, StoreError> {
-    let path = disk.path().to_owned();
-    let Some(connection) = disk.connection() else {
-        return Err(StoreError::Closed);
-    };
-    let begun = (|| {
-        let sql = &connection.sql;
+/// What a start of the store begins with.
+struct Start {
+    epoch: u64,
+    bounds: LogBounds,
+}
+
+impl Start {
+    /// Counts this start and fixes from where events are numbered: after every number that was
+    /// ever given, even if the rows that had it are lost.
+    fn begin(sql: &Connection, claimed: Claim) -> rusqlite::Result<Start> {
         let transaction = sql.unchecked_transaction()?;
-        let epoch = transaction
-            .query_row(
-                "UPDATE meta SET value = max(value, ?1) + 1 WHERE name = 'epoch' RETURNING value",
-                [int(epoch_min)],
-                |row| number(row, 0),
-            )
-            .optional()?;
-        let kept_floor = transaction
-            .query_row(
-                "SELECT value FROM meta WHERE name = 'event_floor'",
-                [],
-                |row| number(row, 0),
-            )
-            .optional()?
-            .unwrap_or(0);
-        let bounds = events::bounds(&transaction, kept_floor.max(floor))?;
-        if floor > events::bounds(&transaction, kept_floor)?.last {
+        transaction.execute(
+            "UPDATE meta SET value = max(value, ?1) + 1 WHERE name = 'epoch'",
+            [int(claimed.epoch)],
+        )?;
+        let floor = if failpoint::broken(4) { 0 } else { claimed.seq };
+        if floor > Start::read(&transaction)?.bounds.last {
             transaction.execute(
                 "INSERT OR REPLACE INTO meta (name, value) VALUES ('event_floor', ?1)",
                 [int(floor)],
             )?;
         }
+        let start = Start::read(&transaction)?;
         transaction.commit()?;
-        Ok::<_, rusqlite::Error>((epoch, bounds))
-    })();
-    let (epoch, bounds) = begun.map_err(|error| StoreError::of_sqlite(&error, &path))?;
-    let Some(epoch) = epoch else {
-        return Err(StoreError::Damaged {
-            what: format!("the row that counts starts is missing. {}", mend(&path)),
-            file: path,
-        });
-    };
-    disk.set_epoch(epoch);
-    Ok(bounds)
+        Ok(start)
+    }
+
+    fn read(sql: &Connection) -> rusqlite::Result<Start> {
+        let select = "SELECT value FROM meta WHERE name = ?1";
+        let fact = |name: &str| sql.query_row(select, [name], |row| number(row, 0));
+        let floor = fact("event_floor").optional()?.unwrap_or(0);
+        Ok(Start {
+            epoch: fact("epoch")?,
+            bounds: events::bounds(sql, floor)?,
+        })
+    }
 }

@@ -168,3 +168,7 @@ impl Drop for Waiting<'_> {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+#[path = "readers_tests.rs"]
+mod tests;

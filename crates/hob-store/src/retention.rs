@@ -50,3 +50,7 @@ impl Bulk for Trim {
         Ok(Step::More)
     }
 }
+
+#[cfg(test)]
+#[path = "retention_tests.rs"]
+mod tests;

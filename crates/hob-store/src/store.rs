@@ -296,7 +296,7 @@ impl Store {
         .await
     }
 
-    async fn write<T, F>(&self, bytes: usize, work: F) -> Result<T, StoreError>
+    pub(crate) async fn write<T, F>(&self, bytes: usize, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut crate::batch::Batch<'_>) -> Result<T, crate::error::Trouble>

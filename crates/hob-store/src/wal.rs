@@ -214,6 +214,7 @@ struct Rest {
     current_after: u64,
     transactions: u64,
     ends_with_transaction: bool,
+    has_unknown: bool,
 }
 
 impl Rest {
@@ -226,6 +227,7 @@ impl Rest {
             self.current_after += 1;
             self.frames = self.seen;
         }
+        self.has_unknown |= origin == Origin::Unknown;
         if origin == Origin::Current {
             self.ends_with_transaction = ends_transaction;
             self.transactions += u64::from(ends_transaction);
@@ -245,7 +247,8 @@ impl Rest {
         }
         let cut_off = self.first == Some(Origin::Current)
             && self.current_after == 0
-            && !self.ends_with_transaction;
+            && !self.ends_with_transaction
+            && !self.has_unknown;
         if cut_off {
             return End::Unfinished {
                 offset: kept_offset,

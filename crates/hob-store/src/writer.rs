@@ -357,3 +357,7 @@ impl std::fmt::Debug for Writer {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

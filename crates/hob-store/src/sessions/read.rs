@@ -175,3 +175,7 @@ fn role(text: &str) -> rusqlite::Result<Role> {
     let role = roles.into_iter().find(|role| role.as_str() == text);
     role.ok_or_else(|| FromSqlError::InvalidType.into())
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

@@ -1,1 +1,324 @@
-//! x
+//! What happens to a home whose files are missing, foreign, torn or rotten.
+
+use crate::support::{Home, Open, text_to, wait_for};
+use hob_kit::dice::Dice;
+use hob_store::{Store, StoreError};
+use hob_wire::rooms::daemon::StoreState;
+use std::fs;
+
+fn refusal(opened: Result<Open, StoreError>) -> String {
+    match opened {
+        Ok(_) => panic!("it was opened"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A home with `count` acknowledged messages, as a killed daemon leaves it. The session itself is
+/// in the database file, the messages in the log only.
+async fn killed(count: usize) -> Home {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    store.close().await;
+    let store = home.open();
+    for number in 0..count {
+        store.send("s", &format!("m{number}")).await;
+    }
+    let remains = home.remains();
+    store.close().await;
+    remains
+}
+
+#[tokio::test]
+async fn an_orderly_end_leaves_one_file_and_no_findings() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    store.send("s", "x").await;
+    store.close().await;
+    assert!(!home.file("hob.db-wal").exists());
+    let store = home.try_open(true).unwrap();
+    let status = store.status();
+    assert_eq!(status.state, StoreState::Ready);
+    assert_eq!(status.findings, Vec::<String>::new());
+    assert!(status.bytes > 0);
+    assert_eq!(store.messages("s").await.len(), 1);
+    store.close().await;
+    let verdict = Store::verify(&home.database()).unwrap();
+    assert_eq!(verdict.problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_kill_loses_nothing_acknowledged() {
+    let home = killed(40).await;
+    let store = home.try_open(true).unwrap();
+    assert_eq!(store.messages("s").await.len(), 40);
+    assert_eq!(store.status().findings, Vec::<String>::new());
+    assert_eq!(store.send("s", "after").await, 41);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_missing_or_empty_database_is_never_a_fresh_start() {
+    let home = Home::new();
+    home.open().close().await;
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(home.file(&format!("hob.db{suffix}")));
+    }
+    for had_life in [true, false] {
+        // The mark tells even if the lock file went away.
+        let said = refusal(home.try_open(had_life));
+        assert!(
+            said.contains("hob.db") && said.contains("missing"),
+            "{said}"
+        );
+        assert!(said.contains("backup"), "{said}");
+        assert!(!home.database().exists(), "nothing was made");
+    }
+    fs::write(home.database(), "").unwrap();
+    let said = refusal(home.try_open(true));
+    assert!(said.contains("empty"), "{said}");
+    assert_eq!(fs::read(home.database()).unwrap(), b"");
+    fs::remove_file(home.file("hob.db.mark")).unwrap();
+    home.try_open(false).unwrap().close().await;
+}
+
+#[tokio::test]
+async fn a_log_without_its_database_is_kept() {
+    let home = killed(5).await;
+    fs::remove_file(home.database()).unwrap();
+    fs::remove_file(home.file("hob.db.mark")).unwrap();
+    let before = fs::read(home.file("hob.db-wal")).unwrap();
+    let said = refusal(home.try_open(false));
+    assert!(said.contains("hob.db-wal"), "{said}");
+    assert_eq!(fs::read(home.file("hob.db-wal")).unwrap(), before);
+}
+
+#[tokio::test]
+async fn what_is_not_a_database_of_hobs_is_left_alone() {
+    let home = Home::new();
+    for junk in [&b"hello"[..], &[0; 8192], &[0xFF; 4096]] {
+        fs::write(home.database(), junk).unwrap();
+        let said = refusal(home.try_open(false));
+        assert!(said.contains("not a database"), "{said}");
+        assert_eq!(fs::read(home.database()).unwrap(), junk);
+    }
+    fs::remove_file(home.database()).unwrap();
+    make_foreign(&home);
+    let before = fs::read(home.database()).unwrap();
+    let said = refusal(home.try_open(false));
+    assert!(said.contains("not one of hob's"), "{said}");
+    assert_eq!(fs::read(home.database()).unwrap(), before);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test makes a foreign file")]
+fn make_foreign(home: &Home) {
+    let sql = rusqlite::Connection::open(home.database()).unwrap();
+    sql.execute_batch("CREATE TABLE theirs (a)").unwrap();
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_untouched() {
+    let home = Home::new();
+    home.open().close().await;
+    let mut bytes = fs::read(home.database()).unwrap();
+    bytes[60..64].copy_from_slice(&4_000_u32.to_be_bytes());
+    fs::write(home.database(), &bytes).unwrap();
+    let said = refusal(home.try_open(true));
+    assert!(
+        said.contains("4000") && said.contains("Update hob"),
+        "{said}"
+    );
+    assert_eq!(fs::read(home.database()).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn a_torn_log_keeps_its_prefix_and_tells_the_loss() {
+    const MESSAGES: usize = 30;
+    let seed = u64::from(std::process::id());
+    let dice = Dice::seeded(seed);
+    let sample = killed(MESSAGES).await;
+    let whole = fs::read(sample.file("hob.db-wal")).unwrap();
+    let length = whole.len() as u64;
+    for turn in 0..24 {
+        let place = format!("seed {seed}, turn {turn}");
+        let home = sample.remains();
+        let at = usize::try_from(dice.below(length)).unwrap();
+        let mut log = whole.clone();
+        match turn % 3 {
+            0 => log.truncate(at),
+            1 => log[at] ^= 1 << dice.below(8),
+            _ => {
+                let end = (at + 1 + usize::try_from(dice.below(8_192)).unwrap()).min(log.len());
+                log[at..end].fill(0);
+            }
+        }
+        let damaged = log != whole;
+        fs::write(home.file("hob.db-wal"), log).unwrap();
+        let store = home.try_open(true).unwrap();
+        let kept = store.messages("s").await;
+        for (number, message) in kept.iter().enumerate() {
+            assert_eq!(
+                message.content,
+                format!("m{number}").as_str().into(),
+                "{place}"
+            );
+        }
+        assert!(
+            kept.len() < MESSAGES || !damaged,
+            "{place}: every frame counts"
+        );
+        let findings = store.status().findings;
+        assert_eq!(
+            findings.is_empty(),
+            kept.len() == MESSAGES,
+            "{place}: {findings:?}"
+        );
+        let copies = fs::read_dir(home.folder()).unwrap();
+        let copies = copies.filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().contains("-wal.damaged-")
+        });
+        let lost_file = fs::metadata(home.file("hob.db-wal")).is_err();
+        assert!(
+            copies.count() == 1 || at == 0 || lost_file || !damaged,
+            "{place}: a copy"
+        );
+        assert_eq!(
+            store.send("s", "after").await,
+            kept.len() as u64 + 1,
+            "{place}"
+        );
+        let again = home.remains();
+        store.close().await;
+
+        let store = again.try_open(true).unwrap();
+        assert_eq!(store.messages("s").await.len(), kept.len() + 1, "{place}");
+        assert_eq!(
+            store.status().findings,
+            Vec::<String>::new(),
+            "{place}: told once"
+        );
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_log_cut_at_the_end_of_a_transaction_is_still_missed() {
+    let home = killed(10).await;
+    let log = fs::read(home.file("hob.db-wal")).unwrap();
+    fs::write(home.file("hob.db-wal"), &log[..32]).unwrap();
+    let store = home.try_open(true).unwrap();
+    let findings = store.status().findings;
+    assert_eq!(findings.len(), 1);
+    assert!(
+        findings[0].contains("committed frames are lost"),
+        "{findings:?}"
+    );
+    store.close().await;
+
+    let home = killed(10).await;
+    fs::remove_file(home.file("hob.db-wal")).unwrap();
+    let store = home.try_open(true).unwrap();
+    let findings = store.status().findings;
+    assert!(findings[0].contains("missing or empty"), "{findings:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn verify_tells_of_a_torn_log_without_touching_it() {
+    let home = killed(10).await;
+    let mut log = fs::read(home.file("hob.db-wal")).unwrap();
+    log[9_000] ^= 1;
+    fs::write(home.file("hob.db-wal"), &log).unwrap();
+    let verdict = Store::verify(&home.database()).unwrap();
+    assert_eq!(verdict.problems.len(), 1, "{verdict:?}");
+    assert_eq!(fs::read(home.file("hob.db-wal")).unwrap(), log);
+    let none = Home::new();
+    let verdict = Store::verify(&none.database()).unwrap();
+    assert!(verdict.problems.is_empty() && verdict.notes.len() == 1);
+}
+
+/// Overwrites a page in the middle of the database with noise.
+fn rot(home: &Home) {
+    let mut bytes = fs::read(home.database()).unwrap();
+    let pages = bytes.len() / 4096;
+    for page in 2..pages {
+        let head = page * 4096;
+        // The leaf pages of tables, where the rows are.
+        if bytes[head] == 0x0D {
+            bytes[head + 3..head + 64].fill(0xEE);
+        }
+    }
+    fs::write(home.database(), bytes).unwrap();
+}
+
+#[tokio::test]
+async fn rot_is_found_named_and_stops_writes() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    for number in 0..500 {
+        store
+            .send("s", &format!("m{number} {}", "x".repeat(100)))
+            .await;
+    }
+    store.close().await;
+    let sound = Store::verify(&home.database()).unwrap();
+    assert_eq!(sound.problems, Vec::<String>::new());
+
+    rot(&home);
+    let verdict = Store::verify(&home.database()).unwrap();
+    assert!(!verdict.problems.is_empty());
+    match home.try_open(true) {
+        // Rot may already stop the start.
+        Err(error) => assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}"),
+        Ok(store) => {
+            let error = loop {
+                match store.send_message(text_to("s", "x")).await {
+                    Err(error) => break error,
+                    Ok(_) => assert!(store.messages("s").await.len() < 10_000),
+                }
+            };
+            assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+            let status = store.status();
+            assert_eq!(status.state, StoreState::Damaged);
+            assert!(status.message.unwrap().contains("hob.db"));
+            store.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn after_an_unclean_end_the_whole_file_is_looked_at() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("quiet").await;
+    for number in 0..300 {
+        let text = format!("m{number} {}", "x".repeat(300));
+        store.send("quiet", &text).await;
+    }
+    store.close().await;
+    let store = home.open();
+    store.create("live").await;
+    let remains = home.remains();
+    store.close().await;
+    // Pages nobody asks for rot while nobody looks: the last ones are messages.
+    let mut bytes = fs::read(remains.database()).unwrap();
+    let pages = bytes.len() / 4096;
+    let mut rotten = 0;
+    for page in (2..pages).rev() {
+        let head = page * 4096;
+        if bytes[head] == 0x0D && rotten < 4 {
+            bytes[head + 5..head + 40].fill(0xEE);
+            rotten += 1;
+        }
+    }
+    fs::write(remains.database(), bytes).unwrap();
+    let store = remains.try_open(true).unwrap();
+    wait_for("the check", || store.status().state == StoreState::Damaged).await;
+    let refused = store.send_message(text_to("live", "x")).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("hob.db"));
+    store.close().await;
+}

@@ -1,10 +1,14 @@
 //! The store over real files, through its public face.
 
-mod ending;
+#[cfg(test)]
 mod files;
-mod full;
+#[cfg(test)]
 mod log;
+#[cfg(test)]
 mod sessions;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod tokens;
+#[cfg(test)]
 mod writing;

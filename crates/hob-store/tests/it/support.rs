@@ -13,45 +13,45 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Longer than any wait of these tests takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-pub struct Home {
+pub(crate) struct Home {
     folder: tempfile::TempDir,
-    pub clock: Clock,
+    pub(crate) clock: Clock,
 }
 
 impl Home {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Home {
             folder: tempfile::tempdir().unwrap(),
             clock: Clock::system(),
         }
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.file("hob.db")
     }
 
     /// Opens the store of a home that may be new.
-    pub fn open(&self) -> Open {
+    pub(crate) fn open(&self) -> Open {
         self.try_open(false).unwrap()
     }
 
-    pub fn try_open(&self, had_life: bool) -> Result<Open, StoreError> {
-        let (publisher, mut inbox) = publisher();
+    pub(crate) fn try_open(&self, had_life: bool) -> Result<Open, StoreError> {
+        let (to_bus, mut inbox) = publisher();
         let store = Store::open(StoreOptions {
             database: self.database(),
             clock: self.clock.clone(),
             dice: Dice::system(),
-            publisher,
+            publisher: to_bus,
             had_life,
         })?;
         let published = Arc::new(Mutex::new(Vec::new()));
@@ -65,7 +65,7 @@ impl Home {
     }
 
     /// The files as a killed daemon would leave them now, in a home of their own.
-    pub fn remains(&self) -> Home {
+    pub(crate) fn remains(&self) -> Home {
         let copy = Home::new();
         for entry in std::fs::read_dir(self.folder()).unwrap() {
             let entry = entry.unwrap();
@@ -79,7 +79,7 @@ impl Home {
 }
 
 /// An open store and what it published.
-pub struct Open {
+pub(crate) struct Open {
     store: Store,
     published: Arc<Mutex<Vec<LoggedEvent>>>,
 }
@@ -92,27 +92,27 @@ impl Deref for Open {
 }
 
 impl Open {
-    pub fn published(&self) -> Vec<LoggedEvent> {
+    pub(crate) fn published(&self) -> Vec<LoggedEvent> {
         self.published.lock().unwrap().clone()
     }
 
     /// Waits until `count` events were published.
-    pub async fn published_at_least(&self, count: usize) -> Vec<LoggedEvent> {
+    pub(crate) async fn published_at_least(&self, count: usize) -> Vec<LoggedEvent> {
         wait_for("events", || self.published().len() >= count).await;
         self.published()
     }
 
-    pub async fn create(&self, key: &str) -> Created {
+    pub(crate) async fn create(&self, key: &str) -> Created {
         self.create_session(named(key)).await.unwrap()
     }
 
     /// Sends a text and answers its place.
-    pub async fn send(&self, key: &str, text: &str) -> u64 {
+    pub(crate) async fn send(&self, key: &str, text: &str) -> u64 {
         self.send_message(text_to(key, text)).await.unwrap().seq
     }
 
     /// Every message of a session.
-    pub async fn messages(&self, key: &str) -> Vec<Message> {
+    pub(crate) async fn messages(&self, key: &str) -> Vec<Message> {
         let mut messages = Vec::new();
         let mut after = None;
         loop {
@@ -133,7 +133,7 @@ impl Open {
     }
 
     /// The whole log, page by page.
-    pub async fn replay(&self, after: u64, limit: usize) -> Vec<LoggedEvent> {
+    pub(crate) async fn replay(&self, after: u64, limit: usize) -> Vec<LoggedEvent> {
         let log = self.event_log();
         let mut events = Vec::new();
         let mut cursor = after;
@@ -149,14 +149,14 @@ impl Open {
     }
 }
 
-pub fn named(key: &str) -> CreateParams {
+pub(crate) fn named(key: &str) -> CreateParams {
     CreateParams {
         session_key: Some(key.to_owned()),
         ..CreateParams::default()
     }
 }
 
-pub fn text_to(key: &str, text: &str) -> SendParams {
+pub(crate) fn text_to(key: &str, text: &str) -> SendParams {
     SendParams {
         session_key: key.to_owned(),
         content: Content::from(text),
@@ -165,7 +165,7 @@ pub fn text_to(key: &str, text: &str) -> SendParams {
     }
 }
 
-pub fn keyed(key: &str, text: &str, idempotency_key: &str) -> SendParams {
+pub(crate) fn keyed(key: &str, text: &str, idempotency_key: &str) -> SendParams {
     SendParams {
         idempotency_key: Some(idempotency_key.to_owned()),
         role: Some(Role::User),
@@ -173,7 +173,7 @@ pub fn keyed(key: &str, text: &str, idempotency_key: &str) -> SendParams {
     }
 }
 
-pub async fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) async fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "waited too long for {what}");
@@ -186,7 +186,7 @@ pub async fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     clippy::disallowed_methods,
     reason = "the test looks at the file behind the store's back"
 )]
-pub fn count(database: &Path, select: &str) -> i64 {
+pub(crate) fn count(database: &Path, select: &str) -> i64 {
     let sql = rusqlite::Connection::open(database).unwrap();
     sql.query_row(select, [], |row| row.get(0)).unwrap()
 }

@@ -25,7 +25,7 @@ where
             results.lock().unwrap().push(result);
         });
     }
-    assert!(tasks.finish(Duration::from_secs(120)).await);
+    assert!(tasks.finish(Duration::from_mins(2)).await);
     assert_eq!(tasks.panics(), 0);
     std::mem::take(&mut *results.lock().unwrap())
 }
@@ -170,7 +170,7 @@ async fn closing_commits_what_is_queued() {
         });
     }
     store.close().await;
-    assert!(tasks.finish(Duration::from_secs(60)).await);
+    assert!(tasks.finish(Duration::from_mins(1)).await);
     assert_eq!(tasks.panics(), 0);
     let acked = *acked.lock().unwrap();
     let store = home.open();

@@ -1,0 +1,202 @@
+//! The writer when commands, disk or connection fail under it.
+
+use crate::error::StoreError;
+use crate::events::Place;
+use crate::page_limit;
+use crate::store::{Store, StoreOptions};
+use bytes::Bytes;
+use hob_bus::{LoggedEvent, NewEvent, publisher};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::tasks::Tasks;
+use hob_wire::rooms::daemon::StoreState;
+use hob_wire::rooms::session::{CreateParams, SendParams};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+struct Rig {
+    folder: tempfile::TempDir,
+    published: Arc<Mutex<Vec<LoggedEvent>>>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        Rig {
+            folder: tempfile::tempdir().unwrap(),
+            published: Arc::default(),
+        }
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.path().join("hob.db")
+    }
+
+    fn open(&self) -> Store {
+        let (to_bus, mut inbox) = publisher();
+        let published = Arc::clone(&self.published);
+        Tasks::new().spawn("published", async move {
+            while let Some(batch) = inbox.next().await {
+                published.lock().unwrap().extend(batch);
+            }
+        });
+        Store::open(StoreOptions {
+            database: self.database(),
+            clock: Clock::system(),
+            dice: Dice::system(),
+            publisher: to_bus,
+            had_life: false,
+        })
+        .unwrap()
+    }
+
+    fn published(&self) -> Vec<u64> {
+        let published = self.published.lock().unwrap();
+        published.iter().map(|event| event.seq).collect()
+    }
+}
+
+async fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !done() {
+        assert!(Instant::now() < deadline, "waited too long for {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn event(topic: &str) -> NewEvent {
+    NewEvent {
+        source: "test".into(),
+        topic: topic.into(),
+        session: None,
+        payload: Some(Bytes::from_static(b"1")),
+    }
+}
+
+fn text(content: String) -> SendParams {
+    SendParams {
+        session_key: "s".to_owned(),
+        content: hob_wire::Content::Text(content),
+        role: None,
+        idempotency_key: None,
+    }
+}
+
+async fn session(store: &Store) {
+    let named = CreateParams {
+        session_key: Some("s".to_owned()),
+        ..CreateParams::default()
+    };
+    store.create_session(named).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_that_panics_fails_alone() {
+    let rig = Rig::new();
+    let store = rig.open();
+    let panicked: Result<u64, _> = store
+        .write(0, |batch| {
+            batch.log(event("half"), Place::Alone)?;
+            panic!("on purpose");
+        })
+        .await;
+    assert!(
+        matches!(panicked, Err(StoreError::Internal(_))),
+        "{panicked:?}"
+    );
+    assert_eq!(store.append_event(event("whole")).await, Ok(1));
+    assert_eq!(store.status().state, StoreState::Ready);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_batch_whose_transaction_is_gone_fails_as_a_whole_and_the_store_goes_on() {
+    let rig = Rig::new();
+    let store = rig.open();
+    let lost: Result<(), _> = store
+        .write(0, |batch| {
+            batch.log(event("lost"), Place::Alone)?;
+            batch.sql.execute_batch("ROLLBACK")?;
+            Err(StoreError::Internal("the transaction is gone".to_owned()).into())
+        })
+        .await;
+    assert!(lost.is_err());
+    assert_eq!(store.append_event(event("next")).await, Ok(1));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn what_was_committed_without_an_answer_is_published_after_all() {
+    let rig = Rig::new();
+    let store = rig.open();
+    store.append_event(event("first")).await.unwrap();
+    // A commit whose success never reached us, as when the disk fails at the wrong moment.
+    let unknown: Result<(), _> = store
+        .write(0, |batch| {
+            batch.log(event("unknown"), Place::Alone)?;
+            batch.sql.execute_batch("COMMIT")?;
+            Err(StoreError::Io("on purpose".to_owned()).into())
+        })
+        .await;
+    assert!(matches!(unknown, Err(StoreError::Io(_))), "{unknown:?}");
+    assert_eq!(store.append_event(event("third")).await, Ok(3));
+    wait_for("three events", || rig.published().len() == 3).await;
+    assert_eq!(rig.published(), [1, 2, 3]);
+    assert_eq!(store.event_log().bounds().last, 3);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_work_keeps_reading_and_recovers_by_itself() {
+    let rig = Rig::new();
+    let store = rig.open();
+    session(&store).await;
+    store.close().await;
+    page_limit::set(&rig.database(), Some(60));
+    let store = rig.open();
+    let mut kept = 0;
+    let error = loop {
+        match store.send_message(text("x".repeat(10_000))).await {
+            Ok(sent) => kept = sent.seq,
+            Err(error) => break error,
+        }
+        assert!(kept < 1_000, "it never fills");
+    };
+    assert_eq!(error, StoreError::Full);
+    assert_eq!(
+        error.to_string(),
+        "The disk is full; hob stopped accepting work. Free some space and it goes on by itself."
+    );
+    let status = store.status();
+    assert_eq!(status.state, StoreState::Full);
+    assert_eq!(status.message, Some(error.to_string()));
+    // It stays refused, at once, and what was acknowledged can be read.
+    let again = store.send_message(text("small".to_owned())).await;
+    assert_eq!(again, Err(StoreError::Full));
+    let found = store
+        .get_session(&hob_wire::id::SessionRef::parse("s"))
+        .await
+        .unwrap();
+    assert_eq!(found.messages, kept);
+
+    page_limit::set(&rig.database(), None);
+    wait_for("room", || store.status().state == StoreState::Ready).await;
+    let sent = store.send_message(text("after".to_owned())).await.unwrap();
+    assert_eq!(sent.seq, kept + 1, "nothing refused was kept");
+    store.close().await;
+    let verdict = Store::verify(&rig.database()).unwrap();
+    assert_eq!(verdict.problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_log_is_emptied_when_it_is_quiet() {
+    let rig = Rig::new();
+    let store = rig.open();
+    session(&store).await;
+    store.send_message(text("x".to_owned())).await.unwrap();
+    let wal = crate::connection::beside(&rig.database(), "-wal");
+    assert!(wal.metadata().unwrap().len() > 0);
+    wait_for("an empty log", || wal.metadata().unwrap().len() == 0).await;
+    store.send_message(text("y".to_owned())).await.unwrap();
+    store.close().await;
+}
