@@ -112,14 +112,13 @@ impl Board {
         }
     }
 
-    /// Takes committed events in their order.
-    pub(crate) fn publish(&mut self, batch: Vec<LoggedEvent>) {
-        for event in batch {
-            self.logged(event);
-        }
+    /// The last logged event that was shown.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
     }
 
-    fn logged(&mut self, event: LoggedEvent) {
+    /// Takes committed events, one by one in their order.
+    pub(crate) fn logged(&mut self, event: LoggedEvent) {
         let seq = event.seq;
         if seq <= self.seq {
             // Committed before the bus began; the log has it.

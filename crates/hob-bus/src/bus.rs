@@ -61,7 +61,7 @@ pub struct Bus(Arc<Hub>);
 impl Bus {
     /// Starts a bus; called inside a runtime.
     pub fn new(parts: BusParts) -> Bus {
-        let (pump, commands) = PumpHandle::new();
+        let (pump, commands) = PumpHandle::new(Arc::clone(&parts.log));
         let hub = Arc::new(Hub {
             registry: Registry::new(&parts.version),
             tally: Tally::default(),

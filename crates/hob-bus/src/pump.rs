@@ -3,22 +3,21 @@
 
 use crate::board::Board;
 use crate::catch_up::Resume;
-use crate::event::NewEvent;
+use crate::event::{LoggedEvent, NewEvent};
 use crate::filter::Filter;
 use crate::hub::{Hub, stopping};
-use crate::log::PublisherInbox;
+use crate::log::{EventLog, PublisherInbox};
 use crate::party::Party;
 use crate::pending::Waiting;
 use bytes::Bytes;
 use hob_wire::{ErrorCode, WireError};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// Commands waiting for the pump.
 const COMMANDS_MAX: usize = 4_096;
-/// Batches of logged events taken before a command has its turn.
-const BATCHES_IN_ROW_MAX: usize = 16;
 /// Payload bytes of volatile events waiting for the pump.
 const VOLATILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -54,19 +53,27 @@ pub(crate) enum Reply {
     Registered(Waiting, Bytes),
 }
 
-/// The pump's door; shared by all of the bus.
+/// A command and the last event of the log when it was given: it stands after that one.
 #[derive(Debug)]
+pub(crate) struct Given {
+    command: Command,
+    after: u64,
+}
+
+/// The pump's door; shared by all of the bus.
 pub(crate) struct PumpHandle {
-    commands: Sender<Command>,
+    log: Arc<dyn EventLog>,
+    commands: Sender<Given>,
     volatile_bytes: AtomicUsize,
     /// Some links closed while the queue was full: look for them.
     reap: AtomicBool,
 }
 
 impl PumpHandle {
-    pub(crate) fn new() -> (Self, Receiver<Command>) {
+    pub(crate) fn new(log: Arc<dyn EventLog>) -> (Self, Receiver<Given>) {
         let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let handle = PumpHandle {
+            log,
             commands,
             volatile_bytes: AtomicUsize::new(0),
             reap: AtomicBool::new(false),
@@ -76,7 +83,8 @@ impl PumpHandle {
 
     /// Waits for a place in the queue; only the party that asks waits.
     pub(crate) async fn send(&self, command: Command) -> Result<(), WireError> {
-        self.commands.send(command).await.map_err(|_| stopping())
+        let given = self.given(command);
+        self.commands.send(given).await.map_err(|_| stopping())
     }
 
     /// Subscribes a room, which cannot wait.
@@ -85,8 +93,8 @@ impl PumpHandle {
             let message = "the bus is too busy to open a room";
             WireError::new(ErrorCode::Overloaded, message).retry_after(100)
         };
-        let command = Command::Subscribe(subscription);
-        self.commands.try_send(command).map_err(full)
+        let given = self.given(Command::Subscribe(subscription));
+        self.commands.try_send(given).map_err(full)
     }
 
     /// Passes a volatile event on; false if there is no place for it.
@@ -94,7 +102,10 @@ impl PumpHandle {
         let bytes = payload_bytes(&event);
         let before = self.volatile_bytes.fetch_add(bytes, Ordering::Relaxed);
         let sent = before + bytes <= VOLATILE_BYTES_MAX
-            && self.commands.try_send(Command::Emit(event)).is_ok();
+            && self
+                .commands
+                .try_send(self.given(Command::Emit(event)))
+                .is_ok();
         if !sent {
             self.volatile_bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -103,57 +114,95 @@ impl PumpHandle {
 
     /// Ends all subscriptions of a closed link.
     pub(crate) fn forget(&self, link: u64) {
-        if self.commands.try_send(Command::Forget(link)).is_err() {
+        let given = self.given(Command::Forget(link));
+        if self.commands.try_send(given).is_err() {
             self.reap.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn given(&self, command: Command) -> Given {
+        Given {
+            command,
+            after: self.log.bounds().last,
         }
     }
 }
 
 /// Runs until the bus stops.
-pub(crate) async fn run(hub: Arc<Hub>, mut commands: Receiver<Command>, inbox: PublisherInbox) {
-    let mut board = Board::new(Arc::clone(&hub), hub.tally.seq.get());
-    let mut inbox = inbox.0;
+pub(crate) async fn run(hub: Arc<Hub>, mut commands: Receiver<Given>, inbox: PublisherInbox) {
+    let mut pump = Pump {
+        board: Board::new(Arc::clone(&hub), hub.tally.seq.get()),
+        inbox: inbox.0,
+        arrived: VecDeque::new(),
+    };
     let mut writing = true;
     loop {
-        // What is committed stands before what was said afterwards.
-        for _ in 0..BATCHES_IN_ROW_MAX {
-            let Ok(batch) = inbox.try_recv() else { break };
-            board.publish(batch);
-        }
-        if let Ok(command) = commands.try_recv() {
-            apply(&mut board, &hub.pump, command);
-            // A busy pump still lets others run.
-            tokio::task::coop::consume_budget().await;
-        } else {
-            tokio::select! {
-                biased;
-                batch = inbox.recv(), if writing => match batch {
-                    Some(batch) => board.publish(batch),
-                    None => writing = false,
-                },
-                Some(command) = commands.recv() => apply(&mut board, &hub.pump, command),
-                else => return,
-            }
+        tokio::select! {
+            biased;
+            batch = pump.inbox.recv(), if writing => match batch {
+                Some(batch) => {
+                    pump.arrived.extend(batch);
+                    // Whatever was said before these were committed is in the queue by now.
+                    for _ in 0..COMMANDS_MAX {
+                        let Ok(given) = commands.try_recv() else { break };
+                        pump.apply(&hub.pump, given);
+                    }
+                    pump.publish_up_to(u64::MAX);
+                }
+                None => writing = false,
+            },
+            Some(given) = commands.recv() => pump.apply(&hub.pump, given),
+            else => return,
         }
         if hub.pump.reap.swap(false, Ordering::Relaxed) {
-            board.reap();
+            pump.board.reap();
         }
     }
 }
 
-fn apply(board: &mut Board, pump: &PumpHandle, command: Command) {
-    match command {
-        Command::Subscribe(subscription) => board.subscribe(subscription),
-        Command::Unsubscribe { patterns, waiting } => {
-            board.unsubscribe(patterns.as_deref(), waiting);
+/// Joins the two ways events come by into the order in which they happened.
+struct Pump {
+    board: Board,
+    inbox: Receiver<Vec<LoggedEvent>>,
+    /// Taken from the inbox and not yet shown.
+    arrived: VecDeque<LoggedEvent>,
+}
+
+impl Pump {
+    fn apply(&mut self, handle: &PumpHandle, given: Given) {
+        self.catch_up_with(given.after);
+        match given.command {
+            Command::Subscribe(subscription) => self.board.subscribe(subscription),
+            Command::Unsubscribe { patterns, waiting } => {
+                self.board.unsubscribe(patterns.as_deref(), waiting);
+            }
+            Command::Forget(link) => self.board.forget(link),
+            Command::Emit(event) => {
+                handle
+                    .volatile_bytes
+                    .fetch_sub(payload_bytes(&event), Ordering::Relaxed);
+                self.board.volatile(event);
+            }
+            Command::Resume(resume) => self.board.resume(resume),
         }
-        Command::Forget(link) => board.forget(link),
-        Command::Emit(event) => {
-            pump.volatile_bytes
-                .fetch_sub(payload_bytes(&event), Ordering::Relaxed);
-            board.volatile(event);
+    }
+
+    /// Shows what was committed before a command. What its giver saw committed was published
+    /// before, so it is in the inbox if it is not here.
+    fn catch_up_with(&mut self, last: u64) {
+        self.publish_up_to(last);
+        while self.board.seq() < last
+            && let Ok(batch) = self.inbox.try_recv()
+        {
+            self.arrived.extend(batch);
+            self.publish_up_to(last);
         }
-        Command::Resume(resume) => board.resume(resume),
+    }
+
+    fn publish_up_to(&mut self, last: u64) {
+        while let Some(event) = self.arrived.pop_front_if(|event| event.seq <= last) {
+            self.board.logged(event);
+        }
     }
 }
 

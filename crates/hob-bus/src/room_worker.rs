@@ -12,6 +12,7 @@ use hob_wire::{ErrorCode, WireError};
 use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::sync::Semaphore;
@@ -38,15 +39,19 @@ impl RoomWorker {
             let Some(Delivery::Request(request)) = next.pop() else {
                 continue;
             };
-            let at_work = Arc::clone(&worker);
-            worker.hub.tasks.spawn("bus handler", async move {
-                at_work.serve(request).await;
-                drop(turn);
-            });
+            let mut work = Box::pin(Arc::clone(&worker).serve(request));
+            // Begun here, one after the other: what one peer sends in a row is taken up in that
+            // order. Most answers that need no waiting are given at once.
+            if begin(work.as_mut()).await.is_pending() {
+                worker.hub.tasks.spawn("bus handler", async move {
+                    work.await;
+                    drop(turn);
+                });
+            }
         }
     }
 
-    async fn serve(&self, request: Request) {
+    async fn serve(self: Arc<Self>, request: Request) {
         let outcome = match self.handlers.get(&*request.method.name) {
             Some(handler) => self.handle(handler, &request).await,
             None => Err(internal("the method is declared but has no handler")),
@@ -130,6 +135,11 @@ impl RoomListener {
             }
         }
     }
+}
+
+/// Polls a future once.
+async fn begin<F: Future>(mut work: Pin<&mut F>) -> Poll<F::Output> {
+    std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await
 }
 
 /// Runs a future and catches its panic. What it leaves behind is dropped, never used again.

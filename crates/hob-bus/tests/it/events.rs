@@ -299,3 +299,27 @@ async fn a_registration_subscribes_and_the_next_replaces_that() {
     assert_eq!(wire.event().await["event"], "second.x");
     assert_eq!(wire.event().await["event"], "kept.x");
 }
+
+#[tokio::test]
+async fn events_of_one_service_keep_their_order_whatever_their_kind() {
+    let desk = Desk::new();
+    let mill = mill(&desk).await;
+    let mut wire = desk.reader();
+    wire.subscribe(&["mill.*"]).await;
+    let order = [
+        "mill.dust",
+        "mill.ground",
+        "mill.dust",
+        "mill.dust",
+        "mill.ground",
+        "mill.ground",
+        "mill.dust",
+    ];
+    // All of them before the pump has its first turn.
+    for topic in order {
+        emit(&mill, topic, Value::Null).await;
+    }
+    for topic in order {
+        assert_eq!(wire.event().await["event"], topic);
+    }
+}

@@ -368,3 +368,34 @@ async fn rooms_call_each_other() {
     let failed = bus.caller("test").call::<session::Delete>(&params).await;
     assert_eq!(failed.expect_err("failed").code, ErrorCode::NotFound);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_are_taken_up_in_the_order_they_came() {
+    let desk = Desk::new();
+    let begun: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&begun);
+    let room = Room::new("config").method::<config::Get, _, _>(move |_, params| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let key = params.key.unwrap_or_default();
+            // Every second one is slow to begin, and would be overtaken if it could be.
+            if key.ends_with(['0', '2', '4', '6', '8']) {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            noted.lock().expect("no panic").push(key);
+            tokio::task::yield_now().await;
+            Ok(config::Settings { settings: vec![] })
+        }
+    });
+    desk.bus.serve(room).expect("served");
+    let mut wire = desk.owner();
+    let sent: Vec<String> = (0..500).map(|n| n.to_string()).collect();
+    let mut ids = Vec::new();
+    for key in &sent {
+        ids.push(wire.ask("config.get", json!({ "key": key })).await);
+    }
+    for id in ids {
+        wire.answer_to(&id).await.expect("answered");
+    }
+    assert_eq!(*begun.lock().expect("no panic"), sent);
+}
