@@ -82,8 +82,9 @@ fn check_json(bytes: &[u8]) -> Result<(), Refusal> {
     }
     let text =
         std::str::from_utf8(bytes).map_err(|_| parse_error("The body is not UTF-8.".to_owned()))?;
-    if !frame::depth_within(text, limits::JSON_DEPTH_MAX) {
-        let max = limits::JSON_DEPTH_MAX;
+    // The frame around the body is a level too.
+    let max = limits::JSON_DEPTH_MAX - 1;
+    if !frame::depth_within(text, max) {
         return Err(parse_error(format!(
             "The body nests deeper than {max} levels."
         )));

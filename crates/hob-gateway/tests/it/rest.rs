@@ -108,7 +108,9 @@ async fn a_body_is_one_json_value_within_bounds() {
     };
     let escape = r#"{"sessionKey":"x"},"method":"token.create","#;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    for body in ["{", "{}{}", escape, &deep] {
+    // With the frame around it one level too many.
+    let one_too_deep = format!("{}{}", "[".repeat(128), "]".repeat(128));
+    for body in ["{", "{}{}", escape, &deep, &one_too_deep] {
         let answer = send(body).await;
         assert_eq!(
             (answer.status, answer.code().as_str()),

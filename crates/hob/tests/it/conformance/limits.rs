@@ -97,14 +97,19 @@ async fn a_frame_just_below_the_bound_is_routed_whole() {
         let mut service = Peer::on(service_surface, &house, &house.token()).await;
         service.register("big", &["big.load"]).await;
         let mut caller = Peer::on(caller_surface, &house, &house.token()).await;
-        // Re-keying may lengthen the envelope a little.
-        let frame = request_of(FRAME_BYTES_MAX - 1_024, "big", "big.load");
+        // Names in the new envelope may be longer, and longer still when they are escaped.
+        let frame = request_of(FRAME_BYTES_MAX - 8 * 1_024, "big", "big.load");
         caller.send_text(&frame).await;
         let seen = service.request().await;
         let params = seen["params"].as_str().expect("a string");
-        assert!(params.len() > FRAME_BYTES_MAX - 2_048);
+        assert!(params.len() > FRAME_BYTES_MAX - 9 * 1_024);
         service.reply(&seen, seen["params"].clone()).await;
         assert_eq!(caller.answer("big").await["payload"], seen["params"]);
+        // What fits the caller's envelope but not the service's is refused, not lost.
+        let full = request_of(FRAME_BYTES_MAX, "full", "big.load");
+        caller.send_text(&full).await;
+        let refusal = caller.answer("full").await;
+        assert_eq!(refusal["error"]["code"], "INVALID_PARAMS", "{refusal}");
     }
 }
 
