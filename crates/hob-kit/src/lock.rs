@@ -7,6 +7,7 @@
 //! Invariant: the file is never deleted or replaced, because a lock belongs to the file and not
 //! to its name.
 
+use crate::failpoint;
 use crate::home::Home;
 use rustix::fs::FlockOperation;
 use std::fs::{File, OpenOptions};
@@ -116,6 +117,7 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
             .open(path)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) if failpoint::broken(10) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 held = true;
                 std::thread::sleep(BETWEEN_TRIES);

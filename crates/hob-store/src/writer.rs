@@ -174,7 +174,7 @@ impl Writer {
                 Err(error) => tracing::warn!("bulk work on the {name} failed: {error}"),
             }
         }
-        if failpoint::broken(1) {
+        if failpoint::broken(1) || failpoint::broken(2) {
             answer_all(&mut self.commands, Ok(()));
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -244,6 +244,9 @@ impl House {
     /// Refuses new work, lets what is under way finish, and closes the store.
     async fn stop(&self, gateway: &Gateway, bus: &Bus, tasks: &Tasks) {
         gateway.stop_accepting();
+        if failpoint::broken(27) {
+            std::future::pending::<()>().await;
+        }
         if !bus.drain(DRAIN_WAIT).await {
             tracing::warn!("some requests did not finish in time and were cut off");
         }

@@ -28,12 +28,18 @@ fn f02_killed_at_every_named_step() {
         for visit in VISITS {
             let mut rig = Rig::new();
             rig.env("HOB_FAILPOINT", &format!("{point}={visit}*abort"));
-            if live_until_the_end(&mut rig) {
-                reached = true;
-                ends += 1;
-            }
+            let (ended, acked) = live_until_the_end(&mut rig);
+            ends += u64::from(ended);
+            reached |= ended;
             rig.kill();
             rig.without_env("HOB_FAILPOINT");
+            rig.start();
+            assert_acked(
+                &rig,
+                &acked,
+                &format!("after an end at {point}, visit {visit}"),
+            );
+            rig.kill();
             assert_eq!(
                 final_state(&mut rig),
                 clean,
@@ -47,20 +53,35 @@ fn f02_killed_at_every_named_step() {
     trial.figure("ends", ends);
 }
 
-/// Starts and sends until the daemon ends; true if it ended at its failpoint.
-fn live_until_the_end(rig: &mut Rig) -> bool {
+/// Starts and sends until the daemon ends. Whether it ended at its failpoint, and what was
+/// acknowledged before.
+fn live_until_the_end(rig: &mut Rig) -> (bool, Vec<Value>) {
     if let Err(ended) = rig.try_start() {
         assert_eq!(ended.status.signal(), Some(SIGABRT), "{}", ended.stderr);
-        return true;
+        return (true, Vec::new());
     }
-    // Whatever was acknowledged here, the same requests follow again with their keys.
     let peer = Peer::authenticated(rig.socket(), &rig.token());
-    if peer.is_ok_and(|mut peer| write_all(&mut peer).len() == MESSAGES) {
-        return false;
+    let acked = peer.map_or_else(|_| Vec::new(), |mut peer| write_all(&mut peer));
+    if acked.len() == MESSAGES {
+        return (false, acked);
     }
     let status = rig.wait(PATIENCE).expect("an aborted daemon ends");
     assert_eq!(status.signal(), Some(SIGABRT), "{}", rig.stderr());
-    true
+    (true, acked)
+}
+
+/// Everything acknowledged is there, before anything is sent again.
+fn assert_acked(rig: &Rig, acked: &[Value], when: &str) {
+    if acked.is_empty() {
+        return;
+    }
+    let rows = rig.peer().export("steps");
+    for sent in acked {
+        let there = rows
+            .iter()
+            .any(|row| row["id"] == sent["messageId"] && row["seq"] == sent["seq"]);
+        assert!(there, "{when}: {sent} was acknowledged and is lost");
+    }
 }
 
 /// Creates the session and sends its messages in order, until the connection ends.
