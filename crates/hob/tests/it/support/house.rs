@@ -255,7 +255,12 @@ impl House {
 
     /// `hob ARGS` in this home, not started yet; nothing of the tester's environment but the path.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = spawn_outside(env!("CARGO_BIN_EXE_hob"));
+        self.command_of(env!("CARGO_BIN_EXE_hob"), args)
+    }
+
+    /// Another program in the same surroundings.
+    pub(crate) fn command_of(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = spawn_outside(program);
         command
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
