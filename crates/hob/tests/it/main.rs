@@ -3,9 +3,13 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod client;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod docs;
+#[cfg(test)]
+mod examples;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]

@@ -1,3 +1,7 @@
-//! The command line as a person meets it.
+//! The command line as a person and a script meet it.
 
 mod help;
+mod lifecycle;
+mod offline;
+mod output;
+mod sessions;
