@@ -215,3 +215,33 @@ async fn a_stale_socket_is_replaced_and_anything_else_is_not() {
         "{refused}"
     );
 }
+
+#[tokio::test]
+async fn frames_near_the_limit_pass_both_ways() {
+    let house = House::new().await;
+    let registration = |name: &str| json!({"service": name, "version": "1", "methods": [format!("{name}.load")], "events": [], "subscriptions": []});
+    let load = "x".repeat(hob_wire::limits::FRAME_BYTES_MAX - 16_384);
+    let mut lines = Lines::authenticated(&house, &house.owner()).await;
+    let mut socket = house.socket(&house.owner()).await;
+    lines.call("1", "gateway.register", registration("a")).await;
+    socket
+        .call("1", "gateway.register", registration("b"))
+        .await;
+    let to_lines =
+        json!({"type": "req", "id": "2", "target": "", "method": "a.load", "params": load});
+    socket.send(&to_lines).await;
+    let request = lines.next().await.unwrap();
+    assert_eq!(request["params"], load);
+    let answer = json!({"type": "res", "id": request["id"], "ok": true, "payload": load});
+    lines.send(&answer.to_string()).await;
+    assert_eq!(socket.next().await["payload"], load);
+    let to_socket =
+        json!({"type": "req", "id": "3", "target": "", "method": "b.load", "params": load});
+    lines.send(&to_socket.to_string()).await;
+    let request = socket.next().await;
+    assert_eq!(request["params"], load);
+    let answer = json!({"type": "res", "id": request["id"], "ok": true, "payload": load});
+    socket.send(&answer).await;
+    assert_eq!(lines.next().await.unwrap()["payload"], load);
+    house.stop().await;
+}
