@@ -95,8 +95,9 @@ pub(crate) fn parting(closed: hob_bus::Closed) -> Duration {
         // Whoever lost the right to listen waits for nothing.
         Closed::Revoked | Closed::Normal => 100,
         Closed::Replaced => 1_000,
-        // The last frame says which events are missing; it is worth some patience.
-        Closed::Slow | Closed::ShuttingDown => 5_000,
+        // The last frame says which events are missing: a slow reader is slow to come to it.
+        Closed::Slow => 30_000,
+        Closed::ShuttingDown => 5_000,
     };
     Duration::from_millis(ms)
 }
