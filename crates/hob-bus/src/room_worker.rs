@@ -16,6 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::sync::Semaphore;
+use tokio::task::coop::unconstrained;
 
 pub(crate) struct RoomWorker {
     pub(crate) hub: Arc<Hub>,
@@ -137,9 +138,11 @@ impl RoomListener {
     }
 }
 
-/// Polls a future once.
+/// Polls a future once, with a budget of its own: one that the others before it have used up
+/// would make it wait, and be overtaken.
 async fn begin<F: Future>(mut work: Pin<&mut F>) -> Poll<F::Output> {
-    std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await
+    let once = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
+    unconstrained(once).await
 }
 
 /// Runs a future and catches its panic. What it leaves behind is dropped, never used again.

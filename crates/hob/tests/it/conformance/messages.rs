@@ -153,3 +153,21 @@ async fn a_message_has_its_form_in_history_event_and_export() {
     assert_eq!(keys, ["id", "seq", "role", "content", "at"]);
     assert_eq!(exported[0]["content"], "plain");
 }
+
+#[tokio::test]
+async fn what_is_sent_in_a_row_is_kept_in_that_order() {
+    let house = House::start();
+    for (key, surface) in [("chat:ws", Surface::Ws), ("chat:unix", Surface::Unix)] {
+        let mut peer = Peer::on(surface, &house, &house.token()).await;
+        peer.call("session.create", json!({ "sessionKey": key }))
+            .await;
+        let mut ids = Vec::new();
+        for n in 1..=500 {
+            let params = json!({ "sessionKey": key, "content": n.to_string() });
+            ids.push(peer.post("session.send", params).await);
+        }
+        for (n, id) in (1_u64..).zip(ids) {
+            assert_eq!(peer.answer(&id).await["payload"]["seq"], n);
+        }
+    }
+}

@@ -47,13 +47,11 @@ async fn since_joins_replay_and_live_without_a_seam() {
         .await;
     send_numbered(&mut writer, "chat:seam", 0..300).await;
     let mut back = Peer::on(Surface::Unix, &house, &house.token()).await;
-    let subscribing = back.post(
-        "gateway.subscribe",
-        json!({ "events": ["session.*"], "since": 0 }),
-    );
-    subscribing.await;
+    let params = json!({ "events": ["session.*"], "since": 0 });
+    let id = back.post("gateway.subscribe", params).await;
     // More is written while the replay runs.
     send_numbered(&mut writer, "chat:seam", 300..400).await;
+    assert_eq!(back.answer(&id).await["ok"], true);
     let created = back.event().await;
     assert_eq!(created["event"], "session.created");
     assert_eq!(created["prev"], 0, "the first after a cursor follows it");
