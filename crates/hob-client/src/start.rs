@@ -144,11 +144,13 @@ pub async fn ensure_daemon(
 }
 
 /// What a detached daemon does first, while it is still alone in its process: leaves the terminal
-/// it was started from, and closes what it inherited beyond stdio, so that neither a closing
-/// terminal nor a waiting pipe depends on it.
+/// it was started from and its directory, and closes what it inherited beyond stdio, so that neither
+/// a closing terminal nor a waiting pipe depends on it. Paths have been made absolute by then.
 pub fn detach() {
     // Fails only for a group leader, which a child started by `Launch` is not.
     let _ = rustix::process::setsid();
+    // A daemon that lives for months must not keep the starter's directory from being unmounted.
+    let _ = std::env::set_current_dir("/");
     let Ok(entries) = std::fs::read_dir("/dev/fd") else {
         return;
     };

@@ -40,10 +40,28 @@ impl Context {
         }
     }
 
+    /// The client of this home's own daemon, whatever the environment names.
+    pub async fn home_client(&self) -> Result<Option<Client>, Failure> {
+        match Client::connect(Target::home(&self.world.home)).await {
+            Ok(client) => Ok(Some(client)),
+            Err(ClientError::NotRunning { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
+    }
+
     async fn connect(&self, target: Target, launch: Option<Launch>) -> Result<Client, ClientError> {
         // Under HOB_AUTOSTART=0 a lost daemon is waited for and never started.
         let launch = launch.filter(Launch::is_allowed);
         Client::connect_with(ConnectOptions { target, launch }).await
+    }
+
+    /// Refuses to start or stop a daemon that is not this home's.
+    pub fn is_here(&self) -> Result<(), Failure> {
+        if self.is_elsewhere() {
+            let sentence = "HOB_URL names a daemon elsewhere; it is started and stopped there.";
+            return Err(Failure::usage(sentence).next("Unset HOB_URL for the one of this home."));
+        }
+        Ok(())
     }
 
     /// Whether commands go to a daemon that this home does not own.

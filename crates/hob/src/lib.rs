@@ -26,8 +26,7 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use context::Context;
 use failure::{Exit, Failure};
-use hob_kit::world::World;
-use std::io::Write;
+use hob_kit::world::{Env, World};
 use std::process::ExitCode;
 use terminal::Terminal;
 
@@ -81,23 +80,12 @@ async fn until_interrupted(context: &Context, matches: &ArgMatches) -> Result<()
 /// What clap says instead of running a command: help on stdout, or why the line is wrong.
 fn usage(error: &clap::Error) -> Result<(), Failure> {
     match error.kind() {
-        _ if tree::mistake::is_page(error) => Ok(print_page(error)?),
+        _ if tree::mistake::is_page(error) => Ok(Terminal::page(&Env::capture(), &error.render())?),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Terminal::note(error.render().to_string().trim_end());
             Err(Failure::quiet(Exit::Usage))
         }
         _ => Err(tree::mistake::failure(error)),
-    }
-}
-
-fn print_page(error: &clap::Error) -> std::io::Result<()> {
-    use std::io::IsTerminal;
-    let page = error.render();
-    let mut stdout = std::io::stdout();
-    if stdout.is_terminal() {
-        write!(stdout, "{}", page.ansi())
-    } else {
-        write!(stdout, "{page}")
     }
 }
 

@@ -4,7 +4,8 @@
 //! on a terminal; what came from outside is printed without control characters.
 
 use crate::render::Screen;
-use hob_kit::world::World;
+use clap::builder::StyledStr;
+use hob_kit::world::{Env, World};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -26,10 +27,9 @@ impl Terminal {
     pub fn new(world: &World, json: bool) -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
-        let plain = world.env.text("NO_COLOR").is_some() || world.env.text("TERM") == Some("dumb");
         let screen = Screen {
             width: is_terminal.then(columns),
-            colour: is_terminal && !plain,
+            colour: is_terminal && wants_colour(&world.env),
             zone: jiff::tz::TimeZone::system(),
             now_ms: world.clock.wall_ms(),
         };
@@ -79,6 +79,16 @@ impl Terminal {
         out.flush()
     }
 
+    /// Prints a help page.
+    pub fn page(env: &Env, page: &StyledStr) -> io::Result<()> {
+        let mut stdout = io::stdout();
+        if stdout.is_terminal() && wants_colour(env) {
+            write!(stdout, "{}", page.ansi())
+        } else {
+            write!(stdout, "{page}")
+        }
+    }
+
     /// Says something beside the result.
     pub fn note(text: impl Display) {
         // A closed stderr leaves nobody to tell.
@@ -92,6 +102,10 @@ impl std::fmt::Debug for Terminal {
             .field("screen", &self.screen)
             .finish_non_exhaustive()
     }
+}
+
+fn wants_colour(env: &Env) -> bool {
+    env.text("NO_COLOR").is_none() && env.text("TERM") != Some("dumb")
 }
 
 fn columns() -> usize {

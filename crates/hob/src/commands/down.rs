@@ -43,6 +43,7 @@ pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
 
 /// Stops the daemon and says which process that was; none when there was none.
 pub async fn stop(context: &Context) -> Result<Option<u32>, Failure> {
+    context.is_here()?;
     let home = &context.world.home;
     let Some(pid) = lock::holder(home) else {
         return Ok(None);

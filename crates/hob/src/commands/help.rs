@@ -2,7 +2,9 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 use crate::tree::{self, text};
+use clap::builder::StyledStr;
 use clap::{Arg, ArgMatches, Command};
 
 pub fn command() -> Command {
@@ -29,15 +31,14 @@ pub fn command() -> Command {
 pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let names = matches.get_many::<String>("command").into_iter().flatten();
     let names: Vec<&str> = names.map(String::as_str).collect();
-    let page = match names[..] {
-        ["exit-codes"] => text::exit_codes(),
-        ["environment"] => text::ENVIRONMENT.to_owned(),
-        _ => page(&names)?,
-    };
-    Ok(context.terminal.line(page.trim_end())?)
+    match names[..] {
+        ["exit-codes"] => Ok(context.terminal.line(text::exit_codes())?),
+        ["environment"] => Ok(context.terminal.line(text::ENVIRONMENT)?),
+        _ => Ok(Terminal::page(&context.world.env, &page(&names)?)?),
+    }
 }
 
-fn page(names: &[&str]) -> Result<String, Failure> {
+fn page(names: &[&str]) -> Result<StyledStr, Failure> {
     let mut command = tree::command();
     // Built, so that each usage line names the whole path.
     command.build();
@@ -57,5 +58,5 @@ fn page(names: &[&str]) -> Result<String, Failure> {
         };
         found = sub;
     }
-    Ok(found.render_help().to_string())
+    Ok(found.render_help())
 }

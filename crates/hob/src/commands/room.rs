@@ -28,7 +28,7 @@ pub async fn call(
     spec: &MethodSpec,
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
-    let params = derive::params(spec, matches, &mut std::io::stdin())?;
+    let params = params(spec, matches).await?;
     let client = context.client().await?;
     // An export is a stream of lines, not a page.
     if spec.name == "session.export" {
@@ -40,6 +40,19 @@ pub async fn call(
         .await
         .map_err(|error| with_list(spec, error.into()))?;
     print(context, spec.name, result.as_deref())
+}
+
+/// The params of the command line. Reading stdin happens on a thread of its own, so that Ctrl-C
+/// still ends the command.
+async fn params(spec: &MethodSpec, matches: &ArgMatches) -> Result<Value, Failure> {
+    let (spec, matches) = (*spec, matches.clone());
+    let read = move || derive::params(&spec, &matches, &mut std::io::stdin());
+    let read = tokio::task::spawn_blocking(read).await;
+    read.unwrap_or_else(|error| {
+        Err(Failure::failed(format!(
+            "The command line broke off: {error}."
+        )))
+    })
 }
 
 /// Names the command that shows what there is, when what was named is not.

@@ -53,8 +53,12 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
     let method = matches
         .get_one::<String>("method")
         .map_or("", String::as_str);
-    let params = match matches.get_one::<String>("params") {
-        Some(source) => Some(read_params(source)?),
+    let params = match matches.get_one::<String>("params").cloned() {
+        Some(source) => {
+            // On a thread of its own, so that Ctrl-C still ends the command.
+            let read = tokio::task::spawn_blocking(move || read_params(&source)).await;
+            Some(read.map_err(|error| Failure::failed(error.to_string()))??)
+        }
         None => None,
     };
     let mut options = CallOptions {

@@ -21,6 +21,10 @@ pub fn command() -> Command {
 }
 
 pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+    show(context).await
+}
+
+pub async fn show(context: &Context) -> Result<(), Failure> {
     let terminal = &context.terminal;
     if let Some(client) = context.running_client().await? {
         let status = of_daemon(&client).await?;

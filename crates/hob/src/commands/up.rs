@@ -20,6 +20,7 @@ pub fn command() -> Command {
 }
 
 pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
+    context.is_here()?;
     let began = context.running_client().await?.is_none();
     if began {
         context.launch()?.start().await?;

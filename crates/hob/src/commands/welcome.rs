@@ -17,6 +17,9 @@ pub async fn run(context: &Context) -> Result<(), Failure> {
         terminal.bytes(help.to_string().as_bytes())?;
         return Err(Failure::quiet(Exit::Usage));
     }
+    if terminal.json {
+        return status::show(context).await;
+    }
     let status = match context.running_client().await {
         Ok(Some(client)) => status::of_daemon(&client).await.map(Some),
         Ok(None) => Ok(None),

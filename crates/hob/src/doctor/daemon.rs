@@ -30,7 +30,7 @@ pub(super) async fn examine(context: &Context) -> (Option<DaemonStatus>, Vec<Fin
             "If it does not finish starting within a minute: hob restart",
         )),
     }
-    let status = match context.running_client().await {
+    let status = match context.home_client().await {
         Ok(Some(client)) => status::of_daemon(&client).await.map(Some),
         Ok(None) => Ok(None),
         Err(failure) => Err(failure),

@@ -141,6 +141,8 @@ fn a_daemon_that_starts_by_itself_holds_on_to_nothing_of_its_starter() {
         .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
         .collect();
     assert!(!open.contains(&witness), "{open:?}");
+    let directory = fs::read_link(format!("/proc/{pid}/cwd")).expect("its directory");
+    assert_eq!(directory, std::path::Path::new("/"));
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("its state");
     let session = stat
         .rsplit(')')

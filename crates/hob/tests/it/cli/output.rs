@@ -118,6 +118,35 @@ fn ctrl_c_ends_a_wait_with_130() {
 }
 
 #[test]
+fn ctrl_c_ends_a_command_that_waits_for_its_stdin() {
+    let house = House::start();
+    house.hob(&["session", "create", "k"]).success();
+    for line in [
+        &["session", "send", "k", "-"][..],
+        &["rpc", "session.get", "-"],
+    ] {
+        let mut command = house.command(line);
+        let mut child = command.stdin(Stdio::piped()).spawn().expect("hob starts");
+        let stdin = child.stdin.take();
+        // Until it has come so far that it listens for signals, one would end it by itself.
+        let status = format!("/proc/{}/status", child.id());
+        wait_until("it reads", || {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            caught.is_some_and(|mask| mask & 0b10 != 0)
+        });
+        interrupt(&house, &child);
+        assert_eq!(
+            child.wait().expect("hob ends").code(),
+            Some(130),
+            "{line:?}"
+        );
+        drop(stdin);
+    }
+}
+
+#[test]
 fn a_log_is_followed_as_it_grows() {
     let house = House::start();
     let mut child = piped(&house, &["logs", "--follow", "-n", "0", "--json"]);
