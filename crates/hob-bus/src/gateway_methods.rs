@@ -3,12 +3,12 @@
 
 use crate::describe::describe;
 use crate::filter;
-use crate::hub::{Hub, encode_error};
+use crate::hub::{Hub, encode_error, stopping};
 use crate::inspect::inspect;
 use crate::party::Party;
 use crate::peer::Closed;
 use crate::pending::Waiting;
-use crate::pump::{Command, Reply, Subscription};
+use crate::pump::{Command, PumpGone, Reply, Subscription};
 use crate::room::{decode, encode};
 use bytes::Bytes;
 use hob_wire::rooms::gateway;
@@ -142,11 +142,20 @@ async fn unsubscribe(hub: &Arc<Hub>, waiting: Waiting, params: Option<&[u8]>) {
     }
 }
 
-/// Leaves the rest to the pump. Without a pump the bus has stopped and nobody reads answers.
+/// Leaves the rest to the pump; a request that comes after it stopped is told so.
 async fn hand_over(hub: &Hub, command: Command) {
-    if hub.pump.send(command).await.is_err() {
-        tracing::debug!("a request came after the bus had stopped");
-    }
+    let Err(PumpGone(command)) = hub.pump.send(command).await else {
+        return;
+    };
+    let waiting = match command {
+        Command::Subscribe(subscription) => match subscription.reply {
+            Reply::Subscribed(waiting) | Reply::Registered(waiting, _) => waiting,
+            Reply::Nobody => return,
+        },
+        Command::Unsubscribe { waiting, .. } => waiting,
+        Command::Forget(_) | Command::Emit(_) | Command::Resume(_) => return,
+    };
+    conclude(hub, waiting, Err(stopping()));
 }
 
 fn conclude(hub: &Hub, waiting: Waiting, answer: Result<Bytes, WireError>) {

@@ -1,1 +1,194 @@
+//! An outbox keeps order and bounds, and forgets only what it may.
 
+use super::*;
+use bytes::Bytes;
+use proptest::prelude::*;
+use std::sync::atomic::AtomicBool;
+
+fn volatile(topic: &str, number: u64) -> (Arc<NewEvent>, Place) {
+    let place = Place::Volatile {
+        seq: 0,
+        sub: number,
+    };
+    (event(topic), place)
+}
+
+fn event(topic: &str) -> Arc<NewEvent> {
+    Arc::new(NewEvent {
+        source: "s".into(),
+        topic: topic.into(),
+        session: None,
+        payload: None,
+    })
+}
+
+fn logged(seq: u64) -> Delivery {
+    Delivery::Event {
+        event: event("logged"),
+        place: Place::Logged { seq, prev: None },
+    }
+}
+
+fn answer(bytes: usize) -> Delivery {
+    Delivery::Response {
+        id: "1".into(),
+        answer: Ok(Some(Bytes::from(vec![b'1'; bytes]))),
+    }
+}
+
+/// The number of each event, logged or volatile.
+fn numbers(deliveries: &[Delivery]) -> Vec<u64> {
+    let number = |delivery: &Delivery| match delivery {
+        Delivery::Event { place, .. } => match place {
+            Place::Logged { seq, .. } => *seq,
+            Place::Volatile { sub, .. } => *sub,
+        },
+        Delivery::Gap { from, .. } => 1_000_000 + from,
+        other => panic!("no event: {other:?}"),
+    };
+    deliveries.iter().map(number).collect()
+}
+
+#[tokio::test]
+async fn frames_and_bytes_are_bounded() {
+    let outbox = Outbox::new(2, 1_000_000);
+    assert_eq!(outbox.push(answer(1)), Ok(()));
+    assert_eq!(outbox.push(answer(1)), Ok(()));
+    assert_eq!(outbox.push(answer(1)), Err(Refused::Full));
+    let outbox = Outbox::new(100, 1_000);
+    assert_eq!(outbox.push(answer(600)), Ok(()));
+    assert_eq!(outbox.push(answer(600)), Err(Refused::Full));
+    assert_eq!(outbox.push(answer(100)), Ok(()));
+    let mut taken = Vec::new();
+    assert_eq!(outbox.take(&mut taken, 100).await, None);
+    assert_eq!(taken.len(), 2);
+    // What was taken makes room; an empty outbox takes even what is over its bound.
+    assert_eq!(outbox.push(answer(5_000)), Ok(()));
+    assert_eq!(outbox.push(answer(1)), Err(Refused::Full));
+}
+
+#[tokio::test]
+async fn a_batch_is_bounded_too() {
+    let outbox = Outbox::new(1_024, usize::MAX);
+    for seq in 0..100 {
+        outbox.push(logged(seq)).expect("room");
+    }
+    let mut taken = Vec::new();
+    outbox.take(&mut taken, usize::MAX).await;
+    assert_eq!(taken.len(), BATCH_FRAMES_MAX);
+    outbox.take(&mut taken, usize::MAX).await;
+    assert_eq!(numbers(&taken), (0..100).collect::<Vec<_>>());
+    for _ in 0..3 {
+        outbox.push(answer(BATCH_BYTES_MAX)).expect("room");
+    }
+    taken.clear();
+    outbox.take(&mut taken, usize::MAX).await;
+    assert_eq!(taken.len(), 1);
+}
+
+#[tokio::test]
+async fn a_closed_outbox_is_emptied_and_then_says_why() {
+    let outbox = Outbox::new(2, 1_000_000);
+    outbox.push(logged(1)).expect("room");
+    outbox.push(logged(2)).expect("room");
+    let gap = Delivery::Gap { from: 3, to: 3 };
+    assert!(outbox.close_after(gap, Closed::Slow));
+    assert!(!outbox.close(Closed::Normal));
+    assert_eq!(outbox.push(logged(4)), Err(Refused::Closed));
+    let mut taken = Vec::new();
+    assert_eq!(outbox.take(&mut taken, 100).await, None);
+    assert_eq!(numbers(&taken), [1, 2, 1_000_003]);
+    assert_eq!(outbox.take(&mut taken, 100).await, Some(Closed::Slow));
+}
+
+#[tokio::test]
+async fn a_revoked_party_gets_nothing_more() {
+    let outbox = Outbox::new(2, 1_000_000);
+    outbox.push(logged(1)).expect("room");
+    outbox.close(Closed::Revoked);
+    let mut taken = Vec::new();
+    assert_eq!(outbox.take(&mut taken, 100).await, Some(Closed::Revoked));
+    assert!(taken.is_empty());
+}
+
+#[tokio::test]
+async fn a_cancelled_catch_up_pushes_nothing_more() {
+    let outbox = Outbox::new(4, 1_000_000);
+    let cancelled = AtomicBool::new(false);
+    assert!(outbox.push_catching_up(logged(1), &cancelled).is_ok());
+    assert!(outbox.push_catching_up(logged(2), &cancelled).is_ok());
+    let full = outbox.push_catching_up(logged(3), &cancelled);
+    assert!(matches!(full, Err((Refused::Full, _))), "half is kept free");
+    let waiting = outbox.push_waiting(logged(3), &cancelled);
+    let mut taken = Vec::new();
+    let (pushed, _) = tokio::join!(waiting, outbox.take(&mut taken, 100));
+    assert_eq!(pushed, Ok(()));
+    cancelled.store(true, Ordering::Relaxed);
+    let refused = outbox.push_waiting(logged(4), &cancelled).await;
+    assert_eq!(refused, Err(Refused::Closed));
+}
+
+/// What happens to an outbox, one step at a time.
+#[derive(Clone, Debug)]
+enum Step {
+    Logged,
+    Volatile(&'static str),
+    Take(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        2 => Just(Step::Logged),
+        4 => prop::sample::select(&["a", "b", "c"]).prop_map(Step::Volatile),
+        1 => (1..6_usize).prop_map(Step::Take),
+    ];
+    prop::collection::vec(step, 0..200)
+}
+
+proptest! {
+    /// Against a plain list that follows the rules as they are written down.
+    #[test]
+    fn order_holds_and_only_volatile_events_are_left_out(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let outbox = Outbox::new(8, 1_000_000);
+        let mut model: Vec<(u64, Option<&str>)> = Vec::new();
+        let (mut taken, mut expected) = (Vec::new(), Vec::new());
+        for (number, step) in (1..).zip(steps) {
+            match step {
+                Step::Logged => {
+                    let pushed = outbox.push(logged(number));
+                    prop_assert_eq!(pushed.is_ok(), model.len() < 8);
+                    if pushed.is_ok() {
+                        model.push((number, None));
+                    }
+                }
+                Step::Volatile(topic) => {
+                    let (event, place) = volatile(topic, number);
+                    let passed = outbox.push_volatile(&event, place).expect("open");
+                    let held = model.len();
+                    let older = model.iter().rposition(|(_, held)| *held == Some(topic));
+                    if held >= 4 && let Some(older) = older {
+                        model.remove(older);
+                    }
+                    let replaced = model.len() < held;
+                    let fits = model.len() < 8;
+                    if fits {
+                        model.push((number, Some(topic)));
+                    }
+                    prop_assert_eq!(passed == Passed::Coalesced, replaced || !fits);
+                }
+                Step::Take(frames) if outbox.len() > 0 => {
+                    runtime.block_on(outbox.take(&mut taken, frames));
+                    expected.extend(model.drain(..frames.min(model.len())).map(|it| it.0));
+                }
+                Step::Take(_) => {}
+            }
+            prop_assert_eq!(outbox.len(), model.len());
+        }
+        outbox.close(Closed::Normal);
+        while runtime.block_on(outbox.take(&mut taken, 8)).is_none() {}
+        expected.extend(model.iter().map(|it| it.0));
+        prop_assert!(expected.is_sorted_by(|a, b| a < b), "{:?}", expected);
+        prop_assert_eq!(numbers(&taken), expected);
+    }
+}

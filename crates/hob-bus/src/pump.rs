@@ -5,7 +5,7 @@ use crate::board::Board;
 use crate::catch_up::Resume;
 use crate::event::{LoggedEvent, NewEvent};
 use crate::filter::Filter;
-use crate::hub::{Hub, stopping};
+use crate::hub::Hub;
 use crate::log::{EventLog, PublisherInbox};
 use crate::party::Party;
 use crate::pending::Waiting;
@@ -53,6 +53,10 @@ pub(crate) enum Reply {
     Registered(Waiting, Bytes),
 }
 
+/// The bus has stopped; the command comes back, because someone may wait for its answer.
+#[derive(Debug)]
+pub(crate) struct PumpGone(pub(crate) Command);
+
 /// A command and the last event of the log when it was given: it stands after that one.
 #[derive(Debug)]
 pub(crate) struct Given {
@@ -82,9 +86,9 @@ impl PumpHandle {
     }
 
     /// Waits for a place in the queue; only the party that asks waits.
-    pub(crate) async fn send(&self, command: Command) -> Result<(), WireError> {
-        let given = self.given(command);
-        self.commands.send(given).await.map_err(|_| stopping())
+    pub(crate) async fn send(&self, command: Command) -> Result<(), PumpGone> {
+        let sent = self.commands.send(self.given(command)).await;
+        sent.map_err(|unsent| PumpGone(unsent.0.command))
     }
 
     /// Subscribes a room, which cannot wait.

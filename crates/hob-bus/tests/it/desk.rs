@@ -225,6 +225,12 @@ impl Wire {
         self.read.remove(at)
     }
 
+    /// The next request, if one comes soon.
+    pub(crate) async fn poll_request(&mut self) -> Option<Value> {
+        let soon = Duration::from_millis(20);
+        tokio::time::timeout(soon, self.request()).await.ok()
+    }
+
     async fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(at) = self.read.iter().position(&wanted) {

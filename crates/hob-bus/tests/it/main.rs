@@ -20,3 +20,5 @@ mod routing;
 mod slow;
 #[cfg(test)]
 mod stopping;
+#[cfg(test)]
+mod storm;
