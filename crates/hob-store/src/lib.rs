@@ -7,6 +7,7 @@
 //! - `readers`: a few connections for everything that only reads
 //! - `sessions`, `tokens`, `events`, `retention`: the SQL of each thing
 //! - `health`, `check`: whether the files are sound
+//! - `settings`: what a person may choose
 //!
 //! Invariants: an answer means that the transaction is synced; each write is one transaction with
 //! its event; events are numbered and published in the order of commits and no number is given
@@ -30,6 +31,7 @@ mod readers;
 mod retention;
 mod rules;
 mod sessions;
+mod settings;
 mod shared;
 mod store;
 mod tokens;
@@ -39,5 +41,6 @@ mod writer;
 
 pub use check::Verdict;
 pub use error::StoreError;
+pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};
 pub use tokens::TokenRow;

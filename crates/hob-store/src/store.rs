@@ -65,7 +65,8 @@ impl Store {
         Store::open_with(options, LIMITS)
     }
 
-    pub(crate) fn open_with(options: StoreOptions, limits: Limits) -> Result<Store, StoreError> {
+    /// Opens it, keeping only as much of the event log as `limits` say.
+    pub fn open_with(options: StoreOptions, limits: Limits) -> Result<Store, StoreError> {
         let database = options.database;
         let opened = opening::open(&database, &options.clock, options.had_life)?;
         let epoch = opened.disk.epoch();

@@ -62,7 +62,7 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
     let settings = read_settings(&world)?;
     let log = open_log(&world, &settings);
     let (publisher, inbox) = publisher();
-    let store = open_store(&world, &mut lock, publisher)?;
+    let store = open_store(&world, &mut lock, publisher, &settings)?;
     let runtime = build_runtime()?;
     let house = House {
         world,
@@ -85,14 +85,16 @@ pub fn open_store(
     world: &World,
     lock: &mut HomeLock,
     publisher: Publisher,
+    settings: &Settings,
 ) -> anyhow::Result<Store> {
-    let store = Store::open(StoreOptions {
+    let options = StoreOptions {
         database: world.home.database(),
         clock: world.clock.clone(),
         dice: world.dice.clone(),
         publisher,
         had_life: lock.had_life(),
-    })?;
+    };
+    let store = Store::open_with(options, hob_store::retention(settings))?;
     for finding in store.status().findings {
         tracing::warn!("the store was mended at start: {finding}");
     }

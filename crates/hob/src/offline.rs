@@ -4,11 +4,13 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::house;
+use crate::settings::catalog;
 use hob_bus::PublisherInbox;
 use hob_gateway::credential::{self, Minted};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::lock::HomeLock;
+use hob_kit::settings::Settings;
 use hob_store::{Store, StoreError, TokenRow};
 use hob_wire::WireError;
 use hob_wire::rooms::token::{CreateParams, Created, Revoked, Tokens};
@@ -31,7 +33,9 @@ impl OfflineStore {
         world.home.ensure().map_err(|error| refused(&error))?;
         let mut lock = HomeLock::take(&world.home).map_err(|error| refused(&error))?;
         let (publisher, inbox) = hob_bus::publisher();
-        let store = house::open_store(world, &mut lock, publisher);
+        // A mistake in the config file is no reason to refuse a token; the daemon trims the log.
+        let settings = Settings::defaults(catalog());
+        let store = house::open_store(world, &mut lock, publisher, &settings);
         let store = store.map_err(|error| Failure::failed(format!("{error:#}")))?;
         Ok(OfflineStore {
             store,

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 /// All settings, in the order the default file shows them.
 pub fn catalog() -> Arc<Catalog> {
-    Arc::new(Catalog::new(&[hob_gateway::KEYS, hob_kit::logging::KEYS]))
+    Arc::new(Catalog::new(&[
+        hob_gateway::KEYS,
+        hob_store::KEYS,
+        hob_kit::logging::KEYS,
+    ]))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Nothing logged is lost or repeated for a subscriber that comes back with its cursor, whatever
 //! ended the daemon in between.
 
-use super::wire::{Peer, SURFACES, Surface, number, text};
+use super::wire::{DEADLINE, Peer, SURFACES, Surface, number, text};
 use crate::support::House;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[tokio::test]
 async fn since_replays_what_was_logged_after_it() {
@@ -191,4 +192,70 @@ async fn send_numbered(writer: &mut Peer, key: &str, numbers: std::ops::Range<u3
     for id in ids {
         assert_eq!(writer.answer(&id).await["ok"], true);
     }
+}
+
+#[tokio::test]
+async fn a_cursor_older_than_the_log_is_told_its_gap() {
+    let mut house = House::start();
+    let mut writer = Peer::owner(&house).await;
+    writer
+        .call("session.create", json!({ "sessionKey": "chat:old" }))
+        .await;
+    send_numbered(&mut writer, "chat:old", 0..60).await;
+    assert!(house.terminate().success());
+    // From the next start on the log keeps the newest ten.
+    let config = "[store]\nevents_max = 10\n";
+    std::fs::write(house.home().join("config.toml"), config).expect("it is writable");
+    house.start_daemon();
+    wait_for_trim(&house).await;
+    let mut back = Vec::new();
+    for surface in SURFACES {
+        let mut peer = Peer::on(surface, &house, &house.token()).await;
+        assert_eq!(peer.subscribe_since(&["session.message"], 3).await, 61);
+        let gap = peer.event().await;
+        assert_eq!(gap["event"], "gateway.gap", "the gap comes first");
+        assert_eq!(gap["payload"], json!({ "from": 4, "to": 51 }));
+        for seq in 52_u64..=61 {
+            let event = peer.event().await;
+            assert_eq!(
+                (number(&event, "seq"), number(&event, "prev")),
+                (seq, seq - 1)
+            );
+        }
+        back.push(peer);
+    }
+    // The connections go on with what happens now.
+    let mut writer = Peer::owner(&house).await;
+    send_numbered(&mut writer, "chat:old", 60..61).await;
+    for peer in &mut back {
+        assert_eq!(peer.event().await["prev"], 61);
+    }
+    // A cursor the log still reaches misses nothing.
+    let mut near = Peer::owner(&house).await;
+    near.subscribe_since(&["session.*"], 60).await;
+    assert_eq!(near.event().await["seq"], 61);
+    // One from the future belongs to another log.
+    let mut ahead = Peer::owner(&house).await;
+    let params = json!({ "events": ["*"], "since": 1_000_000 });
+    ahead
+        .refused("INVALID_PARAMS", "gateway.subscribe", params)
+        .await;
+}
+
+/// Waits until the log keeps no more than it should: events up to 51 are gone.
+async fn wait_for_trim(house: &House) {
+    let trimmed = async {
+        loop {
+            let mut peer = Peer::owner(house).await;
+            peer.subscribe_since(&["session.*"], 3).await;
+            let first = peer.event().await;
+            if first["event"] == "gateway.gap" && first["payload"]["to"] == 51 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, trimmed)
+        .await
+        .expect("the log is trimmed");
 }
