@@ -11,7 +11,7 @@
 use crate::http::Desk;
 use crate::refusal::Refusal;
 use crate::shared::{self, Seat, Shared};
-use crate::subprotocol;
+use crate::{settings, subprotocol};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -19,6 +19,7 @@ use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use hob_bus::{Closed, Link, Outlet};
+use hob_kit::settings::Settings;
 use hob_wire::{ErrorCode, WireError};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
@@ -27,6 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
@@ -188,7 +190,7 @@ async fn write(
     heard: &AtomicBool,
     shared: &Shared,
 ) -> Ending {
-    let mut settings = shared.settings.clone();
+    let mut changed = std::pin::pin!(changed(shared.settings.clone()));
     let mut interval = shared.ping_interval();
     let mut batch = Vec::new();
     let mut tick = std::pin::pin!(tokio::time::sleep(interval));
@@ -208,12 +210,13 @@ async fn write(
                     Err(_) => return Ending::Stuck,
                 }
             }
-            Ok(()) = settings.changed() => {
-                let changed = shared.ping_interval();
-                if changed != interval {
-                    interval = changed;
+            settings = &mut changed => {
+                let chosen = settings::ping_interval(&settings.borrow());
+                if chosen != interval {
+                    interval = chosen;
                     tick.as_mut().reset(tokio::time::Instant::now() + interval);
                 }
+                changed.set(self::changed(settings));
                 continue;
             }
         };
@@ -225,6 +228,16 @@ async fn write(
         if let Some(closed) = closed {
             return Ending::Closed(closed);
         }
+    }
+}
+
+/// The settings once they changed. All sockets wait here, so a socket waits once and not anew
+/// with each frame.
+async fn changed(mut settings: watch::Receiver<Arc<Settings>>) -> watch::Receiver<Arc<Settings>> {
+    match settings.changed().await {
+        Ok(()) => settings,
+        // Nobody is left to change them.
+        Err(_) => std::future::pending().await,
     }
 }
 
@@ -269,7 +282,8 @@ async fn goodbye(
     let mut stream = socket.into_inner();
     let _ = timeout(GOODBYE, async {
         stream.shutdown().await?;
-        let mut thrown_away = [0; 4_096];
+        // On the heap: every idle socket would carry its room otherwise.
+        let mut thrown_away = vec![0; 4_096];
         let mut total = 0;
         while total < GOODBYE_BYTES_MAX {
             match stream.read(&mut thrown_away).await? {

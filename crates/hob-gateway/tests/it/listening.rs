@@ -120,3 +120,31 @@ async fn beyond_the_last_seat_one_is_told_so() {
     }
     house.stop().await;
 }
+
+#[tokio::test]
+async fn a_stopping_gateway_says_so_and_takes_nobody_new() {
+    let house = House::new().await;
+    let mut stream = TcpStream::connect(house.host()).await.unwrap();
+    let request = format!(
+        "GET /ready HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        house.host(),
+        house.owner()
+    );
+    let mut ask = async || {
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut bytes = vec![0; 4_096];
+        let count = stream.read(&mut bytes).await.unwrap();
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    assert!(ask().await.starts_with("HTTP/1.1 200"));
+    house.gateway.stop_accepting();
+    let answer = ask().await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("hob is stopping"), "{answer}");
+    let until = Instant::now() + PATIENCE;
+    while TcpStream::connect(house.host()).await.is_ok() {
+        assert!(Instant::now() < until, "the listener is still open");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    house.stop().await;
+}

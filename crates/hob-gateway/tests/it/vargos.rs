@@ -88,3 +88,42 @@ async fn it_is_closed_unless_opened() {
     assert_eq!(house.gateway.listeners().len(), 2);
     house.stop().await;
 }
+
+/// Only root can become another user; elsewhere the fault test 46 reports itself as not run.
+#[tokio::test]
+async fn another_user_is_turned_away() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (house, address) = open_house().await;
+    let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let knock = move || {
+        use std::io::{Read, Write};
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        let _ = stream.write_all(request.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        answer
+    };
+    let ours = tokio::task::spawn_blocking(knock.clone()).await.unwrap();
+    assert!(
+        ours.starts_with(b"HTTP/1.1 426"),
+        "our own user is answered"
+    );
+    let theirs = tokio::task::spawn_blocking(|| as_nobody(knock))
+        .await
+        .unwrap();
+    assert!(theirs.is_empty(), "{}", String::from_utf8_lossy(&theirs));
+    house.stop().await;
+}
+
+/// Runs `act` on a thread of its own that has become another user.
+fn as_nobody(act: impl FnOnce() -> Vec<u8> + Send + 'static) -> Vec<u8> {
+    use rustix::process::Uid;
+    let thread = std::thread::spawn(move || {
+        let nobody = Uid::from_raw(65_534);
+        rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        act()
+    });
+    thread.join().unwrap()
+}
