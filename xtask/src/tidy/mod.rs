@@ -11,6 +11,7 @@ mod names;
 mod panics;
 mod purity;
 mod sizes;
+mod unused;
 
 use crate::shell;
 use crate::source::{Page, Source, pages};
@@ -68,7 +69,8 @@ const WORKSPACE_RULES: &[WorkspaceRule] =
     &[floors::check, licences::check, purity::check_dependencies];
 
 /// Rules about the text of the whole project.
-const PROJECT_RULES: &[ProjectRule] = &[dependencies::check, map::check, links::check];
+const PROJECT_RULES: &[ProjectRule] =
+    &[dependencies::check, map::check, links::check, unused::check];
 
 /// Checks everything; with `fast`, all but clippy. Answers whether the house is in order.
 pub(crate) fn run(fast: bool) -> Result<bool> {
