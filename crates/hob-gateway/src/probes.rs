@@ -43,52 +43,66 @@ pub(crate) async fn metrics(State(desk): State<Arc<Desk>>, _: Reader) -> impl In
 fn metrics_text(desk: &Desk) -> String {
     let shared = &desk.shared;
     let bus = shared.bus.counters();
-    let mut page = Page::default();
-    page.gauge(
-        "hob_uptime_milliseconds",
-        "Since the daemon started.",
-        bus.uptime,
-    );
-    page.gauge("hob_services", "Services registered.", bus.services);
-    page.gauge("hob_bus_connections", "Links of the bus.", bus.connections);
-    page.gauge(
-        "hob_pending_requests",
-        "Requests forwarded and not yet answered.",
-        bus.pending_requests,
-    );
-    page.gauge("hob_event_seq", "The last logged event.", bus.seq);
-    page.counter("hob_requests_total", "Requests routed.", bus.requests_total);
-    page.counter(
-        "hob_errors_total",
-        "Requests that failed.",
-        bus.errors_total,
-    );
-    page.counter("hob_events_total", "Events published.", bus.events_total);
-    page.counter(
-        "hob_coalesced_total",
-        "Volatile events left out for slow consumers.",
-        bus.coalesced_total,
-    );
-    page.counter(
-        "hob_slow_closed_total",
-        "Connections closed for being slow.",
-        bus.slow_closed_total,
-    );
-    page.gauge(
-        "hob_connections",
-        "Connections over all listeners.",
+    let seats = (
         shared.connections_now() as u64,
-    );
-    page.gauge(
-        "hob_connections_max",
-        "Connections that would be accepted.",
         shared.connections_max as u64,
     );
-    page.counter(
-        "hob_task_panics_total",
-        "Tasks that panicked.",
-        shared.tasks.panics(),
-    );
+    let mut page = Page::default();
+    for (name, help, value) in [
+        ("hob_uptime_milliseconds", "Since the start.", bus.uptime),
+        ("hob_services", "Services registered.", bus.services),
+        ("hob_bus_connections", "Links of the bus.", bus.connections),
+        (
+            "hob_pending_requests",
+            "Requests unanswered.",
+            bus.pending_requests,
+        ),
+        ("hob_event_seq", "The last logged event.", bus.seq),
+        (
+            "hob_connections",
+            "Connections, over all listeners.",
+            seats.0,
+        ),
+        ("hob_connections_max", "The most there may be.", seats.1),
+    ] {
+        page.gauge(name, help, value);
+    }
+    for (name, help, value) in [
+        ("hob_requests_total", "Requests routed.", bus.requests_total),
+        (
+            "hob_errors_total",
+            "Requests that failed.",
+            bus.errors_total,
+        ),
+        ("hob_events_total", "Events published.", bus.events_total),
+        (
+            "hob_coalesced_total",
+            "Volatile events left out.",
+            bus.coalesced_total,
+        ),
+        (
+            "hob_slow_closed_total",
+            "Slow connections closed.",
+            bus.slow_closed_total,
+        ),
+        (
+            "hob_stray_answers_total",
+            "Answers to no request.",
+            bus.stray_answers_total,
+        ),
+        (
+            "hob_handler_panics_total",
+            "Handlers that panicked.",
+            bus.handler_panics_total,
+        ),
+        (
+            "hob_task_panics_total",
+            "Tasks that panicked.",
+            shared.tasks.panics(),
+        ),
+    ] {
+        page.counter(name, help, value);
+    }
     page.doors(desk);
     page.store(desk);
     page.process();
