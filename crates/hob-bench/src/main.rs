@@ -1,1 +1,76 @@
-fn main() {}
+//! `hob-bench`: how fast hob is, each figure beside a yardstick measured in the same run, because
+//! machines are noisy and ratios are not.
+//!
+//! A yardstick (`yardsticks/`) uses no crate of ours and does the same work with the same client,
+//! payload, rows and fsyncs. The binary under test is the one that stands beside this program.
+
+mod daemon;
+mod measure;
+mod peer;
+mod report;
+mod rows;
+mod yardsticks;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use report::{Report, Row};
+
+/// Benchmarks of hob, each beside its yardstick.
+#[derive(Parser)]
+#[command(max_term_width = 80)]
+struct Options {
+    /// Print one JSON document.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print the Markdown page docs/benchmarks.md holds.
+    #[arg(long, global = true, conflicts_with = "json")]
+    markdown: bool,
+    /// Only rows whose name contains this.
+    #[arg(long, global = true)]
+    only: Option<String>,
+    /// A short run that shows that everything works; its figures mean little.
+    #[arg(long, global = true)]
+    quick: bool,
+    #[command(subcommand)]
+    role: Option<Role>,
+}
+
+/// The other parts this program plays, each in a process of its own.
+#[derive(Subcommand)]
+enum Role {
+    /// Be the bare relay: forward every message from one socket to the other.
+    #[command(hide = true)]
+    Relay,
+}
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        match options.role {
+            Some(Role::Relay) => yardsticks::relay::run().await,
+            None => bench(&options).await,
+        }
+    })
+}
+
+async fn bench(options: &Options) -> Result<()> {
+    let mut report = Report::new()?;
+    for group in rows::GROUPS {
+        let wanted = |name: &str| {
+            options
+                .only
+                .as_deref()
+                .is_none_or(|only| name.contains(only))
+        };
+        if !wanted(group.name) {
+            continue;
+        }
+        report::progress(group.name);
+        let measured: Vec<Row> = (group.run)(options.quick).await?;
+        report.rows.extend(measured);
+    }
+    report.print(options.json, options.markdown)
+}

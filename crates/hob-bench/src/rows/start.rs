@@ -1,0 +1,88 @@
+//! Cold start to the first answered request, and idle memory. The goals are what a Rust peer of
+//! this field needs; the bare relay, which does next to nothing, shows the floor.
+
+use crate::daemon::{Home, start_relay};
+use crate::measure::Samples;
+use crate::peer::Peer;
+use crate::report::{Goal, Row};
+use anyhow::Result;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const SESSIONS: usize = 10_000;
+const PEER_START_MS: f64 = 42.0;
+const PEER_MEMORY_MB: f64 = 19.0;
+
+pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+    let starts = if quick { 2 } else { 20 };
+    let full = Home::new()?;
+    fill(&full, if quick { SESSIONS / 100 } else { SESSIONS }).await?;
+    let (mut empty_times, mut full_times, mut relay_times) =
+        (Samples::default(), Samples::default(), Samples::default());
+    for _ in 0..starts {
+        relay_times.push(relay_start().await?);
+        empty_times.push(hob_start(&Home::new()?).await?);
+        full_times.push(hob_start(&full).await?);
+    }
+    let relay_ms = relay_times.percentile_ms(50);
+    let start_row = |name: &str, mut samples: Samples| Row {
+        name: format!("cold start to first answer, {name}"),
+        unit: "ms",
+        hob: samples.percentile_ms(50),
+        yardstick: Some(relay_ms),
+        yardstick_name: "bare relay",
+        goal: Some(Goal::Below(PEER_START_MS)),
+    };
+    let home = Home::new()?;
+    let (daemon, relay) = (home.start()?, start_relay()?);
+    tokio::time::sleep(Duration::from_secs(if quick { 1 } else { 5 })).await;
+    let memory = Row {
+        name: "idle memory".to_owned(),
+        unit: "MB",
+        hob: daemon.memory_mb()?,
+        yardstick: Some(relay.memory_mb()?),
+        yardstick_name: "bare relay",
+        goal: Some(Goal::Below(PEER_MEMORY_MB)),
+    };
+    Ok(vec![
+        start_row("empty home", empty_times),
+        start_row("10,000 sessions", full_times),
+        memory,
+    ])
+}
+
+async fn hob_start(home: &Home) -> Result<Duration> {
+    let started = Instant::now();
+    let daemon = home.start()?;
+    let url = format!("ws://{}/ws", daemon.address);
+    let mut peer = Peer::connect(&url, Some(&home.token()?)).await?;
+    peer.call("session.list", json!({})).await?;
+    Ok(started.elapsed())
+}
+
+async fn relay_start() -> Result<Duration> {
+    let started = Instant::now();
+    let relay = start_relay()?;
+    let url = format!("ws://{}/", relay.address);
+    let mut service = Peer::connect(&url, None).await?;
+    let mut client = Peer::connect(&url, None).await?;
+    client.send("?").await?;
+    service.next().await?;
+    service.send("!").await?;
+    client.next().await?;
+    Ok(started.elapsed())
+}
+
+pub(super) async fn fill(home: &Home, sessions: usize) -> Result<()> {
+    let daemon = home.start()?;
+    let url = format!("ws://{}/ws", daemon.address);
+    let mut peer = Peer::connect(&url, Some(&home.token()?)).await?;
+    for at in 0..sessions {
+        let key = format!("bench:{at}");
+        peer.call("session.create", json!({ "sessionKey": key }))
+            .await?;
+        let said = json!({ "sessionKey": key, "content": "hello" });
+        peer.call("session.send", said).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! The yardsticks: the same work with no crate of ours.
+
+pub(crate) mod relay;
+pub(crate) mod sqlite;
