@@ -68,7 +68,7 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
         world,
         options,
         started_at,
-        lock,
+        lock: &lock,
         log,
         settings,
         store,
@@ -76,6 +76,8 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
     let lived = runtime.block_on(house.live(inbox));
     // A thread stuck on a dead disk must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    // Last, so that the next daemon comes when this one is done.
+    drop(lock);
     lived
 }
 
@@ -104,17 +106,17 @@ pub fn open_store(
 }
 
 /// Everything a daemon has before it serves.
-struct House {
+struct House<'l> {
     world: World,
     options: DaemonOptions,
     started_at: u64,
-    lock: HomeLock,
+    lock: &'l HomeLock,
     log: Log,
     settings: Settings,
     store: Store,
 }
 
-impl House {
+impl House<'_> {
     async fn live(self, inbox: PublisherInbox) -> anyhow::Result<()> {
         // Before anything is promised, so that no signal is missed.
         let mut signals = Signals::new()?;
@@ -178,7 +180,7 @@ impl House {
             settings,
             listen: self.options.listen.clone(),
             home: self.world.home.clone(),
-            lock: &self.lock,
+            lock: self.lock,
             clock: self.world.clock.clone(),
             dice: self.world.dice.clone(),
             tasks: tasks.clone(),

@@ -39,7 +39,8 @@ impl Catalog {
              Settings live in `config.toml` (`hob config path` says where). An environment \
              variable beats the file. An unknown key, a wrong type or a value out of bounds is \
              refused with its line. `hob config set KEY VALUE` edits the file and keeps its \
-             comments; a *live* setting applies at once, the others after `hob restart`.\n",
+             comments; a *live* setting applies at once, the others after `hob restart`. What you edit \
+             by hand is read at the next start.\n",
         );
         for (section, keys) in self.sections() {
             let _ = write!(text, "\n## `[{}]`\n", section.replace('*', "NAME"));
