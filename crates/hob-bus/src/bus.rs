@@ -56,7 +56,7 @@ impl fmt::Debug for BusParts {
 
 /// The bus; cheap to clone. It lives until its tasks are told to stop.
 #[derive(Clone, Debug)]
-pub struct Bus(Arc<Hub>);
+pub struct Bus(pub(crate) Arc<Hub>);
 
 impl Bus {
     /// Starts a bus; called inside a runtime.

@@ -27,7 +27,7 @@ const PAGE_EVENTS_MAX: usize = 512;
 /// A page is meant to hold this much at the most.
 const PAGE_BYTES: usize = 1024 * 1024;
 /// How often a log that cannot be read is tried again, and how long between.
-const READ_TRIES: u32 = 20;
+const READ_TRIES: u32 = 8;
 const READ_RETRY: Duration = Duration::from_millis(250);
 
 /// How far a subscriber was served.

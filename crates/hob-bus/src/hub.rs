@@ -217,3 +217,7 @@ fn house_peer(name: &str) -> Peer {
         scopes: hob_wire::Scopes::owner(),
     }
 }
+
+#[cfg(test)]
+#[path = "hub_tests.rs"]
+mod tests;

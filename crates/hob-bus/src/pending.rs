@@ -99,3 +99,7 @@ impl Pending {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+#[path = "pending_tests.rs"]
+mod tests;

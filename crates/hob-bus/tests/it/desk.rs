@@ -111,7 +111,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    fn new(link: Link, outlet: Outlet) -> Self {
+    pub(crate) fn new(link: Link, outlet: Outlet) -> Self {
         Wire {
             link: Some(link),
             outlet,

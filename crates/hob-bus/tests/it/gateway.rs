@@ -163,10 +163,16 @@ async fn a_revoked_credential_loses_its_links_and_what_waits_there() {
     desk.bus.close_principal("leaver");
     assert_eq!(revoked.closed().await, Closed::Revoked);
     assert!(revoked.rest().await.is_empty());
+    let asked = desk.bus.counters().requests_total;
     revoked
         .send(json!({ "type": "req", "id": "1", "method": "gateway.stats" }))
         .await;
     assert_eq!(desk.bus.counters().connections, 1);
+    assert_eq!(
+        desk.bus.counters().requests_total,
+        asked,
+        "not even looked at"
+    );
     assert_eq!(code(&other.call("gateway.stats", json!({})).await), "OK");
 }
 

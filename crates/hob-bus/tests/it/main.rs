@@ -9,6 +9,8 @@ mod events;
 #[cfg(test)]
 mod gateway;
 #[cfg(test)]
+mod odd_log;
+#[cfg(test)]
 mod past;
 #[cfg(test)]
 mod registration;
