@@ -142,8 +142,9 @@ impl fmt::Debug for Room {
     }
 }
 
-/// Reads params or a payload; missing ones are an empty object.
+/// Reads params or a payload; missing ones, or `null`, are an empty object.
 pub(crate) fn decode<T: serde::de::DeserializeOwned>(json: Option<&[u8]>) -> Result<T, WireError> {
+    let json = json.filter(|json| *json != b"null");
     serde_json::from_slice(json.unwrap_or(b"{}"))
         .map_err(|error| WireError::new(ErrorCode::InvalidParams, error.to_string()))
 }

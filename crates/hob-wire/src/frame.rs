@@ -218,12 +218,12 @@ struct Fields<'a> {
     target: Option<Text<'a>>,
     #[serde(borrow)]
     method: Option<Text<'a>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     params: Option<&'a RawValue>,
     #[serde(borrow)]
     trace: Option<Text<'a>>,
     ok: Option<bool>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     payload: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -285,6 +285,13 @@ fn optional_name<'a>(
         Some(Text(text)) if text.len() > NAME_BYTES_MAX => Err(otherwise),
         other => Ok(other.map(|text| text.0)),
     }
+}
+
+/// A body that is there, even if it is `null`: what a peer wrote is passed on.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 fn malformed(id: Option<String>, message: String) -> Malformed {

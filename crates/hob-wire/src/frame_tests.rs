@@ -90,3 +90,16 @@ fn line_breaks_between_tokens_become_spaces() {
     flatten_line_breaks(&mut frame);
     assert_eq!(text(frame), "{\"a\":  1,  \"b\":\"x\\n\"}");
 }
+
+#[test]
+fn null_is_a_body_and_a_missing_one_is_none() {
+    let params = |text| match read(text) {
+        Ok(Envelope::Request(request)) => request.params.map(|params| params.get().to_owned()),
+        other => panic!("{other:?}"),
+    };
+    let null = r#"{"type":"req","id":"1","method":"a.b","params":null}"#;
+    assert_eq!(params(null), Some("null".to_owned()));
+    assert_eq!(params(r#"{"type":"req","id":"1","method":"a.b"}"#), None);
+    let failed = read(r#"{"type":"res","id":"1","ok":false,"error":null}"#);
+    assert!(failed.is_err(), "null says nothing about a failure");
+}

@@ -71,6 +71,11 @@ pub(crate) fn head(house: &House, verb: &str, path: &str, fields: &[(&str, &str)
 
 /// Sends a head and body as they are and reads the answer to its end.
 pub(crate) async fn send(house: &House, head: &str, body: &str) -> Answer {
+    parse(&send_raw(house, head, body).await)
+}
+
+/// The same, with the answer as it came.
+pub(crate) async fn send_raw(house: &House, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(house.address())
         .await
         .expect("the port accepts");
@@ -84,11 +89,10 @@ pub(crate) async fn send(house: &House, head: &str, body: &str) -> Answer {
     let read = tokio::time::timeout(DEADLINE, stream.read_to_end(&mut raw)).await;
     // A reset after the answer is how a server refuses the rest of a body.
     let _ = read.expect("the answer ends in time");
-    parse(&raw)
+    String::from_utf8_lossy(&raw).into_owned()
 }
 
-fn parse(raw: &[u8]) -> Answer {
-    let text = String::from_utf8_lossy(raw);
+fn parse(text: &str) -> Answer {
     let (head, body) = text
         .split_once("\r\n\r\n")
         .unwrap_or_else(|| panic!("no head in {text:?}"));

@@ -37,6 +37,10 @@ async fn an_idempotency_key_makes_a_repeat_one_message() {
     for id in ids {
         assert_eq!(peer.answer(&id).await["payload"]["seq"], 2);
     }
+    // The same key for something else is a mistake that is told.
+    let mut other = params.clone();
+    other["content"] = json!("something else");
+    peer.refused("CONFLICT", "session.send", other).await;
     // The key belongs to its session.
     peer.call("session.create", json!({ "sessionKey": "chat:else" }))
         .await;
@@ -169,5 +173,46 @@ async fn what_is_sent_in_a_row_is_kept_in_that_order() {
         for (n, id) in (1_u64..).zip(ids) {
             assert_eq!(peer.answer(&id).await["payload"]["seq"], n);
         }
+    }
+}
+
+#[tokio::test]
+async fn large_messages_come_in_pages_that_fit_a_frame() {
+    let house = House::start();
+    let mut peer = Peer::owner(&house).await;
+    peer.call("session.create", json!({ "sessionKey": "chat:heavy" }))
+        .await;
+    let heavy = "h".repeat(3 * 1024 * 1024);
+    for _ in 0..4 {
+        let params = json!({ "sessionKey": "chat:heavy", "content": heavy });
+        peer.call("session.send", params).await;
+    }
+    for (method, cursor, order) in [
+        ("session.history", "before", [4, 3, 2, 1]),
+        ("session.export", "after", [1, 2, 3, 4]),
+    ] {
+        let mut seen = Vec::new();
+        let mut params = json!({ "sessionKey": "chat:heavy", "limit": 500 });
+        loop {
+            let page = peer.call(method, params.clone()).await;
+            let mut page_of = sequence(&page);
+            if method == "session.history" {
+                page_of.reverse();
+            }
+            assert!(!page_of.is_empty());
+            seen.extend(page_of);
+            match page["next"].as_u64() {
+                Some(next) => params[cursor] = json!(next),
+                None => break,
+            }
+        }
+        assert_eq!(seen, order, "{method}");
+    }
+    // Events of that size are delivered and replayed.
+    let mut back = Peer::on(Surface::Unix, &house, &house.token()).await;
+    back.subscribe_since(&["session.message"], 0).await;
+    for _ in 0..4 {
+        let event = back.event().await;
+        assert_eq!(event["payload"]["content"], heavy);
     }
 }

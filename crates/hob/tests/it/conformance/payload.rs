@@ -200,3 +200,43 @@ async fn numbers_and_texts_pass_as_the_bytes_they_were() {
         assert!(answer.contains(raw), "{answer}");
     }
 }
+
+#[tokio::test]
+async fn what_is_missing_stays_missing_and_null_stays_null() {
+    let house = House::start();
+    let mut service = Peer::owner(&house).await;
+    let register = json!({
+        "service": "echo", "methods": ["echo.say"],
+        "events": ["echo.said", "echo.blinked"], "volatile": ["echo.blinked"],
+    });
+    service.call("gateway.register", register).await;
+    for surface in SURFACES {
+        let mut caller = Peer::on(surface, &house, &house.token()).await;
+        caller.subscribe(&["echo.*"]).await;
+        for null in [false, true] {
+            let mut ask = json!({ "type": "req", "id": "1", "method": "echo.say" });
+            let mut answer = json!({ "type": "res", "ok": true });
+            if null {
+                ask["params"] = Value::Null;
+                answer["payload"] = Value::Null;
+            }
+            caller.send(ask).await;
+            let seen = service.request().await;
+            assert_eq!(seen.get("params").is_some(), null, "{seen}");
+            answer["id"] = seen["id"].clone();
+            service.send(answer).await;
+            let got = caller.answer("1").await;
+            assert_eq!(got.get("payload").is_some(), null, "{got}");
+            for topic in ["echo.said", "echo.blinked"] {
+                let mut event = json!({ "type": "event", "source": "echo", "event": topic });
+                if null {
+                    event["payload"] = Value::Null;
+                }
+                service.send(event).await;
+                let got = caller.event().await;
+                assert_eq!(got["event"], topic);
+                assert_eq!(got.get("payload").is_some(), null, "{got}");
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ use super::wire::{Peer, SURFACES, number, text};
 use crate::support::House;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[tokio::test]
@@ -111,6 +112,24 @@ async fn a_taken_port_is_an_error_only_if_asked_for() {
     let refused = house.hob(&["daemon", "--listen", &address]);
     assert!(refused.code.is_some_and(|code| code != 0), "{refused:?}");
     assert!(refused.stderr.contains(&address), "{refused:?}");
+    // Unasked, two homes never quarrel over the usual port.
+    let houses = [House::builder().build(), House::builder().build()];
+    let mut children = Vec::new();
+    for house in &houses {
+        let child = house.command(&["daemon"]).stdout(Stdio::null()).spawn();
+        children.push(child.expect("it starts"));
+    }
+    let mut ports = Vec::new();
+    for house in &houses {
+        let state = house.home().join("run/daemon.json");
+        crate::support::wait_until("a state file", || state.exists());
+        ports.push(number(&house.state(), "port"));
+    }
+    for mut child in children {
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+    }
+    assert_ne!(ports[0], ports[1]);
 }
 
 #[tokio::test]
@@ -197,7 +216,7 @@ async fn a_home_with_a_long_path_gets_a_short_socket() {
     let mut child = house
         .command(&["daemon", "--listen", "127.0.0.1:0"])
         .env("HOB_HOME", &long)
-        .stdout(std::process::Stdio::null())
+        .stdout(Stdio::null())
         .spawn()
         .expect("it starts");
     let state_file = long.join("run/daemon.json");

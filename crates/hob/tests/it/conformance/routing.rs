@@ -283,3 +283,66 @@ fn service_names(inspection: &Value) -> Vec<String> {
         .map(|service| text(service, "name"))
         .collect()
 }
+
+#[tokio::test]
+async fn a_service_may_call_itself_and_others() {
+    let house = House::start();
+    let mut service = Peer::on(Surface::Unix, &house, &house.token()).await;
+    service.register("loop", &["loop.back", "loop.outer"]).await;
+    let id = service.post("loop.back", json!({ "n": 1 })).await;
+    let seen = service.request().await;
+    service.reply(&seen, json!({ "n": 2 })).await;
+    assert_eq!(service.answer(&id).await["payload"]["n"], 2);
+    // While it serves a caller it asks another service.
+    let mut caller = Peer::owner(&house).await;
+    let id = caller.post("loop.outer", json!({})).await;
+    let seen = service.request().await;
+    let listed = service.call("session.list", json!({})).await;
+    service.reply(&seen, listed).await;
+    assert_eq!(caller.answer(&id).await["payload"]["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn answers_may_come_in_any_order() {
+    let house = House::start();
+    let mut service = Peer::owner(&house).await;
+    service.register("echo", &["echo.say"]).await;
+    let mut caller = Peer::on(Surface::Unix, &house, &house.token()).await;
+    let mut ids = Vec::new();
+    for n in 0..200 {
+        ids.push(caller.post("echo.say", json!(n)).await);
+    }
+    let mut seen = Vec::new();
+    for n in 0..200 {
+        seen.push(service.request().await);
+        assert_eq!(seen[n]["params"], n, "requests come in order");
+    }
+    for request in seen.iter().rev() {
+        service.reply(request, request["params"].clone()).await;
+    }
+    for (n, id) in ids.iter().enumerate() {
+        assert_eq!(caller.answer(id).await["payload"], n);
+    }
+}
+
+#[tokio::test]
+async fn a_registration_is_all_or_nothing() {
+    let house = House::start();
+    let mut peer = Peer::owner(&house).await;
+    for params in [
+        json!({ "service": "odd", "methods": ["odd.fine"], "volatile": ["odd.undeclared"] }),
+        json!({ "service": "odd", "methods": ["odd.fine", "session.get"] }),
+        json!({ "service": "odd", "methods": ["odd.fine"], "events": ["gateway.odd"] }),
+        json!({ "service": "odd", "methods": ["odd.fine", "odd.*"] }),
+    ] {
+        let error = peer.ask("gateway.register", params.clone()).await;
+        assert!(error.is_err(), "{params}");
+        peer.refused("NO_HANDLER", "odd.fine", json!({})).await;
+        peer.emit("odd.said", json!({})).await;
+        let refusal = peer.answer("unknown").await;
+        assert_eq!(refusal["error"]["code"], "FORBIDDEN", "{params}");
+    }
+    let unknown = json!({ "service": "odd", "colour": "red" });
+    peer.refused("INVALID_PARAMS", "gateway.register", unknown)
+        .await;
+}

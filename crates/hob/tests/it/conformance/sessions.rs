@@ -316,3 +316,35 @@ async fn params_that_do_not_fit_are_refused() {
         .await;
     assert_eq!(session["messages"], 0);
 }
+
+#[tokio::test]
+async fn a_page_always_fits_a_frame() {
+    let house = House::start();
+    let mut peer = Peer::owner(&house).await;
+    // Together well over a frame of 8 MiB.
+    let heavy = "m".repeat(60 * 1024);
+    let mut ids = Vec::new();
+    for n in 0..150 {
+        let key = format!("chat:{n}");
+        let params = json!({ "sessionKey": key, "metadata": { "heavy": heavy } });
+        ids.push(peer.post("session.create", params).await);
+    }
+    for id in ids {
+        assert_eq!(peer.answer(&id).await["ok"], true);
+    }
+    let mut keys = Vec::new();
+    let mut params = json!({ "limit": 500 });
+    loop {
+        let listed = peer.call("session.list", params.clone()).await;
+        let page = session_keys(&listed);
+        assert!(!page.is_empty());
+        keys.extend(page);
+        match listed["next"].as_str() {
+            Some(next) => params["before"] = json!(next),
+            None => break,
+        }
+    }
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), 150);
+}

@@ -226,3 +226,15 @@ fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     }
     found
 }
+
+#[tokio::test]
+async fn a_misspelt_key_in_the_file_is_refused_with_its_line() {
+    let config = "[gateway]\nping_intervall = \"1s\"\n";
+    let house = House::builder().config(config).build();
+    let refused = house.hob(&["daemon", "--listen", "127.0.0.1:0"]);
+    assert!(refused.code.is_some_and(|code| code != 0), "{refused:?}");
+    assert!(refused.stdout.is_empty(), "{refused:?}");
+    for word in ["ping_intervall", "gateway.ping_interval", "2"] {
+        assert!(refused.stderr.contains(word), "{word} in {refused:?}");
+    }
+}

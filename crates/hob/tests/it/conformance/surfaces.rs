@@ -291,3 +291,39 @@ async fn reading_over_http_never_changes_anything() {
         json!([])
     );
 }
+
+#[tokio::test]
+async fn what_needs_a_lasting_connection_is_refused_over_http() {
+    let house = House::start();
+    for (method, body) in [
+        ("gateway.subscribe", r#"{"events":["*"]}"#),
+        ("gateway.unsubscribe", "{}"),
+        (
+            "gateway.register",
+            r#"{"service":"brief","methods":["brief.word"]}"#,
+        ),
+    ] {
+        let answer = http::rpc(&house, &house.token(), method, body).await;
+        assert!((400..500).contains(&answer.status), "{method}: {answer:?}");
+        assert!(answer.json()["error"]["message"].is_string());
+    }
+    let mut owner = Peer::owner(&house).await;
+    owner.refused("NO_HANDLER", "brief.word", json!({})).await;
+}
+
+#[tokio::test]
+async fn one_http_connection_carries_many_requests() {
+    let house = House::start();
+    let body = r#"{"sessionKey":"chat:kept"}"#;
+    let fields = [
+        ("Authorization", &*format!("Bearer {}", house.token())),
+        ("Content-Type", "application/json"),
+        ("Content-Length", &*body.len().to_string()),
+    ];
+    let one = http::head(&house, "POST", "/api/rpc/session.create", &fields);
+    let kept = one.replace("Connection: close", "Connection: keep-alive");
+    let all = format!("{kept}{body}{kept}{body}{one}");
+    let raw = http::send_raw(&house, &all, body).await;
+    assert_eq!(raw.matches("HTTP/1.1 200 OK").count(), 3, "{raw}");
+    assert_eq!(raw.matches("\"created\":true").count(), 1, "{raw}");
+}
