@@ -239,4 +239,9 @@ async fn what_is_missing_stays_missing_and_null_stays_null() {
             }
         }
     }
+    // To the house itself both mean no params.
+    let mut caller = Peer::owner(&house).await;
+    assert!(caller.ask("session.list", Value::Null).await.is_ok());
+    let answer = http::rpc(&house, &house.token(), "session.list", "null").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
 }

@@ -297,7 +297,6 @@ async fn what_needs_a_lasting_connection_is_refused_over_http() {
     let house = House::start();
     for (method, body) in [
         ("gateway.subscribe", r#"{"events":["*"]}"#),
-        ("gateway.unsubscribe", "{}"),
         (
             "gateway.register",
             r#"{"service":"brief","methods":["brief.word"]}"#,
