@@ -6,6 +6,32 @@
 //! - [`start`]: starting the daemon of a home, detached
 //! - [`ClientError`]: what can go wrong, as a kind to match and a sentence to act on
 //!
+//! ```no_run
+//! use hob_client::{Client, Item, Subscription, Target};
+//! use hob_kit::{home::Home, world::Env};
+//! use hob_wire::rooms::session::{Send, SendParams};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let home = Home::resolve(&Env::capture())?;
+//! let client = Client::connect(Target::home(&home)).await?;
+//! let sent = client
+//!     .call::<Send>(&SendParams {
+//!         session_key: "chat:main".into(),
+//!         content: "Good morning".into(),
+//!         role: None,
+//!         idempotency_key: Some("2026-11-15 greeting".into()),
+//!     })
+//!     .await?;
+//! let mut events = client.subscribe(Subscription::to(["session.*"])).await?;
+//! while let Some(item) = events.next().await {
+//!     if let Item::Event(event) = item? {
+//!         let _ = (event.topic, sent.seq);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Invariants: one owner task per connection; every channel is bounded; dropping a handle ends its
 //! task and closes its connection; a call that was under way when the connection broke is never
 //! repeated silently.

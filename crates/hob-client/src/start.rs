@@ -23,6 +23,8 @@ const READY_WAIT: Duration = Duration::from_mins(1);
 /// Between two looks at whether it answers: short at first, since a start takes milliseconds.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LOOK_MAX: Duration = Duration::from_millis(50);
+/// Starts tried while other commands hold the home for a moment.
+const STARTS_MAX: u32 = 5;
 /// What is shown of the output of a daemon that failed to start.
 const OUTPUT_TAIL_BYTES: u64 = 2_048;
 /// The flag by which a daemon knows that it must detach itself.
@@ -84,45 +86,74 @@ impl Launch {
         let output_from = output.metadata().map_or(0, |found| found.len());
         let home = self.home.root().display();
         (self.say)(&format!("Starting the hob daemon for {home}."));
-        let mut child = spawn(&self.executable, &output).map_err(|error| {
-            failed(format!(
-                "{} cannot be run: {error}",
-                self.executable.display()
-            ))
-        })?;
-        self.wait_until_ready(&mut child)
-            .await
-            .map_err(|reason| failed(format!("{reason}{}", tail(&output_path, output_from))))
+        for _ in 0..STARTS_MAX {
+            let mut child = spawn(&self.executable, &output).map_err(|error| {
+                failed(format!(
+                    "{} cannot be run: {error}.",
+                    self.executable.display()
+                ))
+            })?;
+            match self.wait_until_ready(&mut child).await {
+                Outcome::Ready => return Ok(()),
+                Outcome::Failed(reason) => {
+                    return Err(failed(format!(
+                        "{reason} {}",
+                        tail(&output_path, output_from)
+                    )));
+                }
+                Outcome::LockedOut => {}
+            }
+        }
+        Err(failed(
+            "other commands hold the home again and again. Try it once more.".to_owned(),
+        ))
     }
 
-    async fn wait_until_ready(&self, child: &mut Child) -> Result<(), String> {
+    async fn wait_until_ready(&self, child: &mut Child) -> Outcome {
         let target = Target::home(&self.home);
         let deadline = Instant::now() + READY_WAIT;
         let mut look = FIRST_LOOK;
-        let mut gave_up = None;
+        let mut ended = None;
+        let mut was_held = false;
         loop {
             match Link::open(&target).await {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Outcome::Ready,
                 Err(error) if error.is_absence() => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Outcome::Failed(error.to_string()),
             }
-            // One that ended may have lost the race; the winner is then holding the lock.
-            if gave_up.is_none()
+            if ended.is_none()
                 && let Ok(Some(status)) = child.try_wait()
             {
-                gave_up = Some(status);
+                ended = Some(status);
             }
-            let lost_race = hob_kit::lock::holder(&self.home).is_some();
-            match gave_up {
-                Some(status) if !lost_race => return Err(format!("it ended with {status}. ")),
-                _ if Instant::now() >= deadline => {
-                    return Err(format!("no answer within {} s. ", READY_WAIT.as_secs()));
+            let is_held = hob_kit::lock::holder(&self.home).is_some();
+            match ended {
+                // Ours found the home taken. Whoever held it was no daemon, or a failing one.
+                Some(_) if was_held && !is_held => return Outcome::LockedOut,
+                Some(status) if !is_held => {
+                    return Outcome::Failed(format!("it ended with {status}."));
                 }
-                _ => tokio::time::sleep(look).await,
+                // It may have lost the race; the winner answers soon.
+                Some(_) => was_held = true,
+                None => {}
             }
+            if Instant::now() >= deadline {
+                let seconds = READY_WAIT.as_secs();
+                return Outcome::Failed(format!("no answer within {seconds} s."));
+            }
+            tokio::time::sleep(look).await;
             look = (look * 2).min(LOOK_MAX);
         }
     }
+}
+
+/// What became of a started daemon.
+enum Outcome {
+    /// A daemon answers, ours or another's.
+    Ready,
+    /// The home was held by someone who is gone now, such as `hob token` without a daemon.
+    LockedOut,
+    Failed(String),
 }
 
 impl std::fmt::Debug for Launch {

@@ -75,6 +75,40 @@ async fn a_start_that_fails_says_what_the_daemon_said() {
 }
 
 #[tokio::test]
+async fn a_home_that_was_taken_for_a_moment_is_tried_again() {
+    let (root, home) = empty_home();
+    home.ensure().expect("the home can be made");
+    let starts = root.path().join("starts");
+    let count = || {
+        std::fs::read_to_string(&starts)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let program = program(
+        root.path(),
+        &format!("echo >> '{}'; exit 1", starts.display()),
+    );
+    let launch = Launch::new(&world(&home, "1"), program, |_| {});
+    let lock = hob_kit::lock::HomeLock::take(&home).expect("free");
+    let release = async {
+        while count() == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        // Long enough for the launch to see that the home is held by someone else.
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        drop(lock);
+    };
+    let (failed, ()) = soon(async { tokio::join!(launch.start(), release) }).await;
+    assert!(failed.is_err(), "no daemon ever came");
+    assert_eq!(
+        count(),
+        2,
+        "started again once the home was free, and failed for good"
+    );
+}
+
+#[tokio::test]
 async fn a_daemon_that_is_there_is_not_started_again() {
     let daemon = Daemon::start();
     let launch = Launch::new(&world(daemon.home(), "1"), "/nonexistent".into(), |_| {
