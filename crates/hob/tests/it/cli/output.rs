@@ -4,6 +4,11 @@ use crate::support::{House, wait_until};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+/// Generous, because test machines are noisy; nothing waits that long unless it is broken.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// `hob LINE` with its output piped to the test.
 fn piped(house: &House, line: &[&str]) -> Child {
@@ -13,6 +18,20 @@ fn piped(house: &House, line: &[&str]) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command.spawn().expect("hob starts")
+}
+
+/// The lines a child prints, read on a thread so that waiting for one has an end.
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let stdout = child.stdout.take().expect("piped");
+    let (sender, receiver) = sync_channel(64);
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 fn interrupt(house: &House, child: &Child) {
@@ -29,10 +48,9 @@ fn events_go_on_across_a_crash_without_gap_or_repeat() {
         &house,
         &["--json", "events", "session.message", "--since", "0"],
     );
-    let stdout = child.stdout.take().expect("piped");
-    let mut lines = BufReader::new(stdout).lines();
-    let mut next = || {
-        let line = lines.next().expect("a line").expect("text");
+    let lines = lines_of(&mut child);
+    let next = || {
+        let line = lines.recv_timeout(PATIENCE).expect("an event comes");
         let event: Value = serde_json::from_str(&line).expect("JSON");
         event["payload"]["content"]
             .as_str()
@@ -150,16 +168,7 @@ fn ctrl_c_ends_a_command_that_waits_for_its_stdin() {
 fn a_log_is_followed_as_it_grows() {
     let house = House::start();
     let mut child = piped(&house, &["logs", "--follow", "-n", "0", "--json"]);
-    let stdout = child.stdout.take().expect("piped");
-    let mut lines = BufReader::new(stdout).lines();
-    let (sender, receiver) = std::sync::mpsc::sync_channel(64);
-    std::thread::spawn(move || {
-        while let Some(Ok(line)) = lines.next() {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
+    let lines = lines_of(&mut child);
     // What is logged before the follower looks first is not its business, so log until it hears.
     let mut number = 0;
     wait_until("the follower shows a line", || {
@@ -168,7 +177,7 @@ fn a_log_is_followed_as_it_grows() {
         house
             .hob(&["token", "create", "--name", &name, "--scope", "read"])
             .success();
-        receiver
+        lines
             .try_iter()
             .any(|line| line.contains("a token was made"))
     });
