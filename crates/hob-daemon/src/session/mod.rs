@@ -61,11 +61,8 @@ where
     move |_, params| work(store.clone(), params)
 }
 
-async fn send(store: Store, mut params: SendParams) -> Result<Sent, WireError> {
+async fn send(store: Store, params: SendParams) -> Result<Sent, WireError> {
     failpoint::reach("session.send.before");
-    if failpoint::broken(16) {
-        params.idempotency_key = None;
-    }
     let sent = store.send_message(params).await?;
     failpoint::reach("session.send.after");
     Ok(sent)
