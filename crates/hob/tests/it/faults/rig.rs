@@ -35,7 +35,7 @@ struct Daemon {
     socket: PathBuf,
 }
 
-/// How a daemon that did not stay ended.
+/// How a command, or a daemon that did not stay, ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -183,6 +183,18 @@ impl Rig {
         command
             .env("HOB_HOME", &self.home)
             .env("HOB_AUTOSTART", "0");
+    }
+
+    /// Runs `hob` with these arguments on this home to its end.
+    pub(crate) fn hob(&self, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(&self.binary);
+        self.dress(&mut command);
+        let output = command.args(arguments).stdin(Stdio::null()).output();
+        let output = output.expect("hob runs");
+        Ended {
+            status: output.status,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
     }
 
     fn ended(&self, mut child: Child) -> Ended {

@@ -5,7 +5,9 @@ use crate::faults::peer::Peer;
 use crate::faults::rig::Rig;
 use crate::faults::trial::Trial;
 use crate::faults::websocket::Socket;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
 
 #[test]
 fn f38_version_skew() {
@@ -16,6 +18,7 @@ fn f38_version_skew() {
     cases += subprotocols(&rig);
     cases += first_line(&rig);
     cases += words_from_the_future(&rig);
+    cases += our_client_meets_another_daemon(&mut rig);
     trial.figure("cases", cases);
     trial.figure("silent_misreads", 0);
 }
@@ -135,4 +138,47 @@ fn words_from_the_future(rig: &Rig) -> usize {
         "{reply:?}"
     );
     6
+}
+
+/// The other way round: this client finds a daemon of another version, by its state file and, when
+/// that says nothing, by its first answer.
+fn our_client_meets_another_daemon(rig: &mut Rig) -> usize {
+    let refuses = |rig: &Rig| {
+        let ended = rig.hob(&["session", "list"]);
+        assert!(!ended.status.success(), "it did not notice");
+        assert!(
+            ended.stderr.contains("99"),
+            "it names the version: {}",
+            ended.stderr
+        );
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    };
+    let mut state = rig.state();
+    let path = rig.home().join("run/daemon.json");
+    state["protocol"] = json!(99);
+    std::fs::write(&path, state.to_string()).expect("the state file");
+    refuses(rig);
+
+    // The lock stays with the daemon, so that somebody is at home.
+    state["protocol"] = json!(1);
+    let socket = rig.scratch().join("other.sock");
+    state["socket"] = json!(socket);
+    std::fs::write(&path, state.to_string()).expect("the state file");
+    let listener = UnixListener::bind(&socket).expect("a socket");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let _ = welcome_in_another_version(stream);
+        }
+    });
+    refuses(rig);
+    2
+}
+
+fn welcome_in_another_version(mut stream: UnixStream) -> std::io::Result<()> {
+    let mut line = String::new();
+    BufReader::new(stream.try_clone()?).read_line(&mut line)?;
+    let id = serde_json::from_str::<Value>(&line)?["id"].take();
+    let payload = json!({ "name": "owner", "scopes": ["admin"], "protocol": 99 });
+    let answer = json!({ "type": "res", "id": id, "ok": true, "payload": payload });
+    writeln!(stream, "{answer}")
 }
