@@ -182,7 +182,8 @@ async fn large_messages_come_in_pages_that_fit_a_frame() {
     let mut peer = Peer::owner(&house).await;
     peer.call("session.create", json!({ "sessionKey": "chat:heavy" }))
         .await;
-    let heavy = "h".repeat(3 * 1024 * 1024);
+    // Together over a frame of 8 MiB.
+    let heavy = "h".repeat(2_300_000);
     for _ in 0..4 {
         let params = json!({ "sessionKey": "chat:heavy", "content": heavy });
         peer.call("session.send", params).await;

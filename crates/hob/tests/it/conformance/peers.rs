@@ -176,7 +176,7 @@ async fn a_caller_that_never_reads_its_answers_is_closed_alone() {
         writer.call("session.send", params).await;
     }
     let mut greedy = Peer::on(Surface::Unix, &house, &house.token()).await;
-    for _ in 0..24 {
+    for _ in 0..8 {
         greedy
             .post("session.history", json!({ "sessionKey": "chat:big" }))
             .await;
