@@ -34,17 +34,26 @@ fn subscription(party: &Arc<Party>) -> Command {
     })
 }
 
-/// Waits until nothing in the bus holds the party.
-async fn forgotten(party: Weak<Party>) {
+async fn until(done: impl Fn() -> bool) {
     let wait = async {
-        while party.strong_count() > 0 {
+        while !done() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
     let within = Duration::from_secs(30);
-    tokio::time::timeout(within, wait)
-        .await
-        .expect("forgotten in time");
+    tokio::time::timeout(within, wait).await.expect("in time");
+}
+
+/// Subscribes, and waits until the pump has seen to it.
+async fn subscribe(hub: &Hub, party: &Arc<Party>) {
+    let sent = hub.pump.send(subscription(party)).await;
+    sent.expect("running");
+    until(|| !party.filters.load().is_empty()).await;
+}
+
+/// Waits until nothing in the bus holds the party.
+async fn forgotten(party: Weak<Party>) {
+    until(|| party.strong_count() == 0).await;
 }
 
 fn hub() -> Arc<Hub> {
@@ -55,7 +64,7 @@ fn hub() -> Arc<Hub> {
 async fn a_party_that_left_is_forgotten() {
     let hub = hub();
     let party = hub.connect(peer()).expect("room");
-    hub.pump.send(subscription(&party)).await.expect("running");
+    subscribe(&hub, &party).await;
     let (link, outlet) = crate::link::join(&hub, &party);
     let register = br#"{"type":"req","id":"1","method":"gateway.register","params":{"service":"a","methods":["a.b"]}}"#;
     link.receive(Bytes::from_static(register)).await;
@@ -82,7 +91,7 @@ async fn a_party_that_left_before_its_subscription_came_is_forgotten() {
 async fn parties_that_left_a_busy_pump_are_found() {
     let hub = hub();
     let party = hub.connect(peer()).expect("room");
-    hub.pump.send(subscription(&party)).await.expect("running");
+    subscribe(&hub, &party).await;
     // The pump has no turn before the queue is full.
     while hub.pump.emit(crate::event::NewEvent {
         source: "s".into(),
