@@ -249,5 +249,7 @@ fn tail(path: &Path, from: u64) -> String {
     if text.is_empty() {
         return format!("Its output is in {}.", path.display());
     }
+    // The daemon's own mark of an error; this is part of a sentence now.
+    let text = text.strip_prefix("error: ").unwrap_or(text);
     format!("It said: {text}")
 }

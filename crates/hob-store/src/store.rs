@@ -97,6 +97,11 @@ impl Store {
         })))
     }
 
+    /// The SQLite this program was built with.
+    pub fn sqlite_version() -> &'static str {
+        rusqlite::version()
+    }
+
     /// Checks the whole database, for `hob doctor`; blocks. Works without a daemon and beside one,
     /// but not in the process that has the database open.
     pub fn verify(database: &Path) -> Result<Verdict, StoreError> {
@@ -135,7 +140,7 @@ impl Store {
             message,
             findings,
             schema: SCHEMA,
-            sqlite: rusqlite::version().to_owned(),
+            sqlite: Store::sqlite_version().to_owned(),
             bytes: std::fs::metadata(&self.0.database).map_or(0, |file| file.len()),
         }
     }

@@ -1,6 +1,7 @@
 //! How a command ends when it does not succeed: an exit code for scripts, a sentence and a next
 //! step for people.
 
+use crate::render::words::sentence_case;
 use hob_client::ClientError;
 use hob_wire::{ErrorCode, WireError};
 use serde_json::{Value, json};
@@ -166,8 +167,8 @@ impl From<WireError> for Failure {
             ErrorCode::InvalidParams | ErrorCode::ParseError => Exit::Usage,
             _ => Exit::Failed,
         };
-        let mut sentence = error.message;
-        if sentence.ends_with(char::is_alphanumeric) {
+        let mut sentence = sentence_case(&error.message);
+        if !sentence.ends_with(['.', '!', '?']) {
             sentence.push('.');
         }
         let mut failure = Failure::new(exit, error.code.as_str(), sentence);
@@ -175,10 +176,18 @@ impl From<WireError> for Failure {
         if let Some(wait_ms) = error.retry_after_ms {
             let wait = hob_kit::duration::format_ms(wait_ms);
             failure.next = Some(format!("It may work in {wait}."));
-        } else if error.code == ErrorCode::Forbidden {
-            let step = "A token with that scope can: `hob token create` makes one.";
-            failure.next = Some(step.to_owned());
+        } else {
+            failure.next = next_after(error.code).map(str::to_owned);
         }
         failure
+    }
+}
+
+/// What to do about an error whose message cannot know where it is read.
+fn next_after(code: ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::Forbidden => Some("A token with that scope can: `hob token create` makes one."),
+        ErrorCode::NoHandler => Some("`hob gateway describe` lists the methods there are."),
+        _ => None,
     }
 }

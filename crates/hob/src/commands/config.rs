@@ -226,7 +226,7 @@ fn set_in_file(
     edit::set_in_file(&file, key, value, |text| {
         Settings::load(catalog, &name, text, &context.world.env).map(drop)
     })
-    .map_err(|error| Failure::failed(format!("Nothing was changed: {error}.")))?;
+    .map_err(|error| Failure::failed(format!("Nothing was changed: {error}")))?;
     of_home(context, catalog)
 }
 

@@ -165,6 +165,10 @@ fn summary(payload: &Value) -> String {
         Value::String(text) => one_line(text),
         other => one_line(&other.to_string()),
     };
+    // A line of the log reads like one, too.
+    if let (Some(level), Some(message)) = (fields.get("level"), fields.get("message")) {
+        return format!("{}  {}", text(level), text(message));
+    }
     let session = fields.get("sessionKey").map(text);
     // A message reads like one.
     if let (Some(session), Some(role), Some(content)) =

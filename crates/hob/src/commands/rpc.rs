@@ -73,12 +73,11 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         .call_raw(method, params.map(Into::into), options)
         .await?;
     let result = result.as_deref().unwrap_or(b"null");
-    if context.terminal.json {
-        let value: Value = serde_json::from_slice(result).unwrap_or_default();
-        return Ok(context.terminal.document(&value)?);
-    }
     let value: Value = serde_json::from_slice(result)
         .map_err(|error| Failure::failed(format!("The answer is not JSON: {error}.")))?;
+    if context.terminal.json {
+        return Ok(context.terminal.document(&value)?);
+    }
     let text = serde_json::to_string_pretty(&value).unwrap_or_default();
     Ok(context.terminal.line(text)?)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 pub fn command() -> Command {
     Command::new("version")
-        .about("Shows the version of hob and of the protocol it speaks")
+        .about("Shows the versions of hob, its protocol and its SQLite")
         .after_help(text::examples(&[
             "hob version".to_owned(),
             "hob version --json".to_owned(),
@@ -22,11 +22,11 @@ pub fn command() -> Command {
 pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let protocol = hob_wire::PROTOCOL_VERSION;
+    let sqlite = hob_store::Store::sqlite_version();
     if context.terminal.json {
-        let document = json!({ "version": version, "protocol": protocol });
+        let document = json!({ "version": version, "protocol": protocol, "sqlite": sqlite });
         return Ok(context.terminal.document(&document)?);
     }
-    Ok(context
-        .terminal
-        .line(format!("hob {version} (protocol {protocol})"))?)
+    let line = format!("hob {version} (protocol {protocol}, SQLite {sqlite})");
+    Ok(context.terminal.line(line)?)
 }

@@ -68,7 +68,11 @@ fn of_verdict(home: &Home, verdict: &Verdict) -> Vec<Finding> {
         ));
     }
     if verdict.problems.is_empty() {
-        let message = format!("{} was read whole and is sound", home.database().display());
+        let message = format!(
+            "{} was read whole with SQLite {} and is sound",
+            home.database().display(),
+            Store::sqlite_version()
+        );
         findings.push(Finding::well("store", message));
     }
     findings

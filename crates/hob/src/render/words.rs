@@ -7,8 +7,12 @@ pub fn kebab(name: &str) -> String {
 
 /// `sessionKey` as a label: `Session key`.
 pub fn label(name: &str) -> String {
-    let words = separated(name, ' ');
-    let mut letters = words.chars();
+    sentence_case(&separated(name, ' '))
+}
+
+/// Text with a capital first letter.
+pub fn sentence_case(text: &str) -> String {
+    let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     })

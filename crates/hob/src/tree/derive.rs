@@ -96,6 +96,7 @@ fn argument(field: &Field) -> Arg {
         None => argument.long(kebab(&field.name)),
     };
     match field.kind {
+        FieldKind::Integer | FieldKind::Number => argument.allow_negative_numbers(true),
         FieldKind::Bool => argument.num_args(0..=1).default_missing_value("true"),
         FieldKind::Texts => argument.action(ArgAction::Append).value_delimiter(','),
         // Words may begin with a dash and still be words.
@@ -107,12 +108,20 @@ fn argument(field: &Field) -> Arg {
 fn parser(kind: &FieldKind) -> ValueParser {
     match kind {
         FieldKind::Text | FieldKind::Prose | FieldKind::Texts => value_parser!(String),
-        FieldKind::Integer => value_parser!(i64).into(),
-        FieldKind::Number => value_parser!(f64).into(),
+        FieldKind::Integer => ValueParser::new(parse_integer),
+        FieldKind::Number => ValueParser::new(parse_number),
         FieldKind::Bool => value_parser!(bool),
         FieldKind::Choice(words) => PossibleValuesParser::new(words.clone()).into(),
         FieldKind::Json => ValueParser::new(parse_json),
     }
+}
+
+fn parse_integer(text: &str) -> Result<i64, &'static str> {
+    text.parse().map_err(|_| "it takes a whole number")
+}
+
+fn parse_number(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it takes a number")
 }
 
 fn parse_json(text: &str) -> Result<Value, String> {

@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::failure::Failure;
+use crate::render::words::sentence_case;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The sentence, then what was probably meant and where to read more.
@@ -12,13 +13,13 @@ pub fn failure(error: &clap::Error) -> Failure {
         .map(str::trim)
         .filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let mut sentence = capitalised(first.strip_prefix("error: ").unwrap_or(first));
+    let mut sentence = sentence_case(first.strip_prefix("error: ").unwrap_or(first));
     let mut next = Vec::new();
     for line in lines {
         if let Some(usage) = line.strip_prefix("Usage: ") {
             next.push(line.to_owned());
             next.push(format!("See {} --help", path_of(usage)));
-        } else if line.starts_with("[possible values") || line.starts_with('<') {
+        } else if line.starts_with("[possible values") || line.starts_with(['<', '-']) {
             sentence = format!("{sentence} {line}");
         }
     }
@@ -27,6 +28,9 @@ pub fn failure(error: &clap::Error) -> Failure {
     }
     if !sentence.ends_with(['.', ']', '>']) {
         sentence.push('.');
+    }
+    if next.is_empty() {
+        next.push("Add --help to see what it takes.".to_owned());
     }
     Failure::usage(sentence).next(next.join("\n  "))
 }
@@ -62,13 +66,6 @@ fn path_of(usage: &str) -> String {
     let words = usage.split(' ');
     let path = words.take_while(|word| !word.starts_with(['<', '[', '-']));
     path.collect::<Vec<_>>().join(" ")
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }
 
 /// Whether clap was asked for a page rather than failed.

@@ -81,4 +81,9 @@ fn a_slip_is_answered_with_the_nearest_command() {
     assert!(text.contains("--role"), "{text}");
     let text = mistake(&["hob", "session", "get"]);
     assert!(text.contains("<SESSION_KEY>"), "{text}");
+    let text = mistake(&["hob", "token", "create", "--name", "x"]);
+    assert!(text.contains("not provided: --scope <SCOPE>"), "{text}");
+    let text = mistake(&["hob", "session", "list", "--limit", "many"]);
+    assert!(text.contains("it takes a whole number."), "{text}");
+    assert!(text.contains("--help"), "{text}");
 }
