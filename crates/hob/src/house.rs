@@ -19,7 +19,7 @@ use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_kit::world::World;
 use hob_kit::{failpoint, file};
-use hob_store::{Store, StoreOptions};
+use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -96,7 +96,15 @@ pub fn open_store(
         publisher,
         had_life: lock.had_life(),
     };
-    let store = Store::open_with(options, hob_store::retention(settings))?;
+    let store = Store::open_with(options, hob_store::retention(settings)).map_err(|error| {
+        match error {
+            // The store's own sentence promises that work goes on by itself; here nobody stays.
+            StoreError::Full => anyhow::anyhow!(
+                "The disk is full: hob cannot record its start. Free some space, then start it again."
+            ),
+            other => other.into(),
+        }
+    })?;
     for finding in store.status().findings {
         tracing::warn!("the store was mended at start: {finding}");
     }

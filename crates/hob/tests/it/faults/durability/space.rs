@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is freed later; large enough that the database grows before the disk is full.
-const BALLAST_BYTES: usize = 3 * 1024 * 1024;
+/// What is freed later, twice over; large enough for what waits in the write-ahead log.
+const BALLAST_BYTES: usize = 5 * 1024 * 1024 / 2;
 const SENTENCE: &str =
     "The disk is full; hob stopped accepting work. Free some space and it goes on by itself.";
 /// Set in the copy of this test that runs inside a namespace where it may mount.
@@ -29,6 +29,13 @@ impl SmallDisk {
             .is_ok_and(|status| status.success())
             .then(|| SmallDisk(at.to_owned()))
     }
+
+    /// A file that takes up room until it is removed.
+    fn ballast(&self, name: &str, bytes: usize) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, vec![b'.'; bytes]).expect("room for the ballast");
+        path
+    }
 }
 
 impl Drop for SmallDisk {
@@ -44,8 +51,8 @@ fn f06_full_disk() {
     let Some(disk) = SmallDisk::mount(rig.home()) else {
         return run_in_namespace(&trial);
     };
-    let ballast = disk.0.join("ballast");
-    std::fs::write(&ballast, vec![b'.'; BALLAST_BYTES]).expect("room for the ballast");
+    let ballast = disk.ballast("ballast", BALLAST_BYTES);
+    let last_ballast = disk.ballast("last ballast", BALLAST_BYTES);
     rig.start();
     let mut peer = rig.peer();
     peer.must("session.create", &json!({ "sessionKey": "full" }));
@@ -73,7 +80,10 @@ fn f06_full_disk() {
     });
     let status = peer.must("daemon.status", &json!({}));
     assert_eq!(status["store"]["state"], "ready", "{status}");
+    fill(&mut peer, &mut record);
     rig.kill();
+    refuses_or_reads(&mut rig, &record);
+    std::fs::remove_file(&last_ballast).expect("space can be freed");
     rig.start();
     let last = audit(&mut rig.peer(), &[record]);
     assert!(last.is_clean(), "after a kill: {last}");
@@ -82,10 +92,29 @@ fn f06_full_disk() {
     rig.kill();
 }
 
+/// Starts on a full disk. A daemon that cannot record its own start says why and leaves; one that
+/// can shows all there is.
+fn refuses_or_reads(rig: &mut Rig, record: &ClientRecord) {
+    match rig.try_start() {
+        Ok(_) => {
+            let found = audit(&mut rig.peer(), std::slice::from_ref(record));
+            assert!(found.is_clean(), "started on a full disk: {found}");
+            rig.kill();
+        }
+        Err(ended) => {
+            assert!(ended.status.code().is_some(), "politely: {}", ended.status);
+            let said = &ended.stderr;
+            assert!(said.contains("The disk is full"), "it says why: {said}");
+            assert!(said.contains("start it again"), "and what to do: {said}");
+        }
+    }
+}
+
 /// Sends until the disk is full; returns the refusal. Texts of two sizes, so that both rows and
 /// blobs meet the end of the disk.
 fn fill(peer: &mut Peer, record: &mut ClientRecord) -> Value {
-    for number in 0..4_000 {
+    let begun = record.acks.len();
+    for number in begun..begun + 4_000 {
         let size = if number % 16 == 0 { 100_000 } else { 8_000 };
         let text = format!("{number} {}", "x".repeat(size));
         let params =
