@@ -185,7 +185,7 @@ fn example(spec: &MethodSpec) -> String {
     let words = needed.map(|field| {
         let value = match &field.example {
             Some(example) => text::quoted(example),
-            None => text::sample(&field.name),
+            None => text::sample(field),
         };
         match field.position {
             Some(_) => value,

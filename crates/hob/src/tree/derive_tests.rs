@@ -57,6 +57,49 @@ fn a_wrong_value_says_what_fits() {
 }
 
 #[test]
+fn a_room_nobody_here_knows_gets_its_command() {
+    const SPEC: &MethodSpec = &MethodSpec {
+        name: "garden.waterPlants",
+        service: "gardens",
+        summary: "Waters plants.\n\nTwice in\nsummer.",
+        scope: hob_wire::Scope::Control,
+        effect: hob_wire::Effect::Opaque,
+        cli: Cli::Verb(&["bed"]),
+        params: || {
+            let schema = json!({
+                "type": "object",
+                "required": ["bed", "litres", "mode", "plan"],
+                "properties": {
+                    "bed": { "type": "string", "description": "Which bed." },
+                    "litres": { "type": "integer" },
+                    "mode": { "type": "string", "enum": ["gentle", "flood"] },
+                    "plan": { "type": "object" },
+                    "atNight": { "type": "boolean" },
+                },
+            });
+            schemars::Schema::try_from(schema).expect("an object is a schema")
+        },
+        result: || schemars::Schema::default(),
+    };
+    let line = example(SPEC);
+    assert_eq!(
+        line,
+        "hob garden water-plants BED --litres 1 --mode gentle --plan '{}'"
+    );
+    let words = unquoted(&line).split_off(3);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let params = params_of(SPEC, &[&words[..], &["--at-night"]].concat(), "");
+    let expected = json!({
+        "bed": "BED", "litres": 1, "mode": "gentle", "plan": {}, "atNight": true,
+    });
+    assert_eq!(params, Ok(expected));
+    let off = params_of(SPEC, &[&words[..], &["--at-night", "false"]].concat(), "");
+    assert_eq!(off.expect("a good line")["atNight"], false);
+    let about = text::room_about("garden", &[SPEC]);
+    assert_eq!(about, "Commands of the garden room: water-plants");
+}
+
+#[test]
 fn every_verb_of_the_catalog_is_a_command_with_a_working_example() {
     for (room, specs) in rooms() {
         let command = room_command(room, &specs);

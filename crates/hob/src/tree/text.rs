@@ -1,7 +1,8 @@
 //! The words of the help pages: one voice, 80 columns.
 
+use super::schema::{Field, FieldKind};
 use crate::failure::Exit;
-use crate::render::words::{capitals, wrap};
+use crate::render::words::{capitals, kebab, wrap};
 use hob_wire::MethodSpec;
 use std::fmt::Write;
 
@@ -41,7 +42,7 @@ pub fn room_about(room: &str, specs: &[&MethodSpec]) -> String {
         return (*about).to_owned();
     }
     let verbs = specs.iter().filter_map(|spec| spec.name.split_once('.'));
-    let verbs: Vec<&str> = verbs.map(|(_, verb)| verb).collect();
+    let verbs: Vec<String> = verbs.map(|(_, verb)| kebab(verb)).collect();
     format!("Commands of the {room} room: {}", verbs.join(", "))
 }
 
@@ -59,13 +60,15 @@ pub fn sentence(text: &str) -> String {
 pub fn examples(lines: &[String]) -> String {
     let mut text = String::from("EXAMPLES");
     for line in lines {
-        let _ = write!(text, "\n  {line}");
+        // A line that is too long goes on below, as a shell allows.
+        let pieces = wrap(line, COLUMNS - 8);
+        let _ = write!(text, "\n  {}", pieces.join(" \\\n      "));
     }
     text
 }
 
-/// A value for an example, by the name of its param.
-pub fn sample(name: &str) -> String {
+/// A value for an example, by the name of its param or else by its kind.
+pub fn sample(field: &Field) -> String {
     let known = [
         ("sessionKey", "chat:main"),
         ("content", "\"Good morning\""),
@@ -73,8 +76,17 @@ pub fn sample(name: &str) -> String {
         ("method", "session.send"),
         ("trace", "4f1c2a9be07d6635"),
     ];
-    let found = known.iter().find(|(known, _)| *known == name);
-    found.map_or_else(|| capitals(name), |(_, value)| (*value).to_owned())
+    let found = known.iter().find(|(known, _)| *known == field.name);
+    if let Some((_, value)) = found {
+        return (*value).to_owned();
+    }
+    match &field.kind {
+        FieldKind::Integer | FieldKind::Number => "1".to_owned(),
+        FieldKind::Bool => "true".to_owned(),
+        FieldKind::Choice(words) => words.first().cloned().unwrap_or_default(),
+        FieldKind::Json => "'{}'".to_owned(),
+        FieldKind::Text | FieldKind::Prose | FieldKind::Texts => capitals(&field.name),
+    }
 }
 
 /// A value as a shell takes it.
