@@ -221,6 +221,8 @@ async fn listing_pages_by_cursor_the_last_used_first() {
         let params = json!({ "sessionKey": format!("chat:{n}"), "kind": kind });
         peer.call("session.create", params).await;
     }
+    // Use is told apart by the millisecond.
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     peer.call(
         "session.send",
         json!({ "sessionKey": "chat:2", "content": "newest" }),
