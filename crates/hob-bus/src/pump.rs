@@ -144,19 +144,21 @@ pub(crate) async fn run(hub: Arc<Hub>, mut commands: Receiver<Given>, inbox: Pub
         tokio::select! {
             biased;
             batch = pump.inbox.recv(), if writing => match batch {
-                Some(batch) => {
-                    pump.arrived.extend(batch);
-                    // Whatever was said before these were committed is in the queue by now.
-                    for _ in 0..COMMANDS_MAX {
-                        let Ok(given) = commands.try_recv() else { break };
-                        pump.apply(&hub.pump, given);
-                    }
-                    pump.publish_up_to(u64::MAX);
-                }
+                Some(batch) => pump.arrived.extend(batch),
                 None => writing = false,
             },
             Some(given) = commands.recv() => pump.apply(&hub.pump, given),
             else => return,
+        }
+        if !pump.arrived.is_empty() {
+            // Whatever was said before these were committed is in the queue by now.
+            for _ in 0..COMMANDS_MAX {
+                let Ok(given) = commands.try_recv() else {
+                    break;
+                };
+                pump.apply(&hub.pump, given);
+            }
+            pump.publish_up_to(u64::MAX);
         }
         if hub.pump.reap.swap(false, Ordering::Relaxed) {
             pump.board.reap();
