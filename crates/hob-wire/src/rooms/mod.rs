@@ -1,8 +1,13 @@
 //! The methods and events of each service, one file a room.
 
+pub mod agent;
 pub mod config;
+pub mod cost;
 pub mod daemon;
 pub mod gateway;
 pub mod log;
+pub mod model;
+pub mod permission;
 pub mod session;
 pub mod token;
+pub mod tool;

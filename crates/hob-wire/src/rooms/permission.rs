@@ -1,0 +1,116 @@
+//! `permission.*`: what a model's call needs before it runs. No run, tool or hook can answer.
+
+use crate::event::events;
+use crate::id::RunId;
+use crate::method::{Cli, methods};
+use crate::rooms::tool::Tier;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+methods! { "permissions";
+    /// Answers a question; the first valid answer counts.
+    Answer = "permission.answer" {
+        params: AnswerParams, result: Answered, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Lists the questions that wait for an answer.
+    Pending = "permission.pending" {
+        params: PendingParams, result: Questions, scope: Read, effect: Pure,
+        cli: Cli::Verb(&[]),
+    }
+}
+
+events! { "permissions";
+    /// A call waits for a person's yes or no.
+    PermissionRequested = "permission.requested" {
+        payload: Question, scope: Read, durability: Logged,
+    }
+    /// A question was answered, or its deadline passed.
+    PermissionAnswered = "permission.answered" {
+        payload: Answered, scope: Read, durability: Logged,
+    }
+}
+
+/// What a person is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    pub id: String,
+    pub session_key: String,
+    pub run_id: RunId,
+    /// The call's id within its run.
+    pub call_id: String,
+    pub tool: String,
+    pub args: Value,
+    pub tier: Tier,
+    /// The question in a sentence, control characters escaped.
+    pub sentence: String,
+    /// Exactly what will run, for showing: argv, folder, environment, diff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// The hash the answer is bound to; any difference at run time asks again.
+    pub digest: String,
+    pub asked_at: u64,
+    /// Without an answer by then it is denied.
+    pub deadline_at: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PendingParams {
+    /// Only those of this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Questions {
+    pub questions: Vec<Question>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AnswerParams {
+    pub id: String,
+    pub decision: Decision,
+    /// How far an allowance reaches; `once` when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Reach>,
+    /// The digest shown; an answer to something else is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    Allow,
+    Deny,
+}
+
+/// How far an answer reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    #[default]
+    Once,
+    Run,
+    Session,
+    Folder,
+    Always,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    pub id: String,
+    pub session_key: String,
+    pub run_id: RunId,
+    pub decision: Decision,
+    #[serde(default)]
+    pub scope: Reach,
+    /// Who answered: a token's name, or `deadline`.
+    pub by: String,
+}
