@@ -3,6 +3,7 @@
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
+//! - [`turn`]: what an agent run does next
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as monotonic milliseconds
 //! and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
@@ -10,3 +11,4 @@
 pub mod limiter;
 pub mod reconnect;
 pub mod retention;
+pub mod turn;

@@ -1,0 +1,69 @@
+//! The tool calls of one step: who waits for what. Pure.
+
+use super::{CallSpec, Effect};
+use hob_wire::method::Effect as EffectClass;
+use serde::{Deserialize, Serialize};
+
+/// A call and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    pub spec: CallSpec,
+    pub state: CallState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CallState {
+    /// Waits for a permission.
+    Asked,
+    /// Allowed; its intent is not durable yet.
+    Allowed,
+    /// Its intent is durable; whether it ran is known only by its result.
+    Begun,
+    /// Waits for what a probe finds.
+    Probing,
+    /// Waits for a person.
+    InDoubt,
+    Done,
+    Denied,
+}
+
+impl Call {
+    pub(super) fn asked(spec: CallSpec) -> Self {
+        Call {
+            spec,
+            state: CallState::Asked,
+        }
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, CallState::Done | CallState::Denied)
+    }
+
+    /// The effect that runs it. A pure call needs no intent on disk: repeating it is harmless.
+    pub(super) fn run(&self) -> Effect {
+        Effect::Run {
+            call: self.spec.id.clone(),
+            intent: self.spec.effect != EffectClass::Pure,
+        }
+    }
+
+    /// What a restart asks of this call, by what repeating it would do.
+    pub(super) fn resume(&mut self) -> Option<Effect> {
+        let call = self.spec.id.clone();
+        match (self.state, self.spec.effect) {
+            (CallState::Done | CallState::Denied, _) => None,
+            (CallState::Asked, _) => Some(Effect::Ask { call }),
+            (CallState::Allowed, _) => Some(self.run()),
+            (CallState::Begun, EffectClass::Pure | EffectClass::Keyed) => Some(self.run()),
+            (CallState::Begun | CallState::Probing, EffectClass::Probeable) => {
+                self.state = CallState::Probing;
+                Some(Effect::Probe { call })
+            }
+            (CallState::Begun | CallState::Probing | CallState::InDoubt, _) => {
+                self.state = CallState::InDoubt;
+                Some(Effect::Doubt { call })
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The machine itself: one state, one `step`. Pure.
+
+use super::calls::{Call, CallState};
+use super::limits::{Limits, Spent};
+use super::{Answer, CallSpec, Effect, Event, Found};
+use hob_wire::rooms::agent::{Cause, DoubtAnswer};
+use serde::{Deserialize, Serialize};
+
+/// A run's state. It can be stored, hashed and rebuilt from its journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    limits: Limits,
+    phase: Phase,
+    spent: Spent,
+    /// Counted from 1 for the first attempt of a step.
+    attempt: u32,
+    began_at: u64,
+    /// Restarts since something was last achieved.
+    resumes: u32,
+    last_call: Option<CallSpec>,
+    repeats: u32,
+    steered: bool,
+}
+
+/// What the run is waiting for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "camelCase")]
+pub enum Phase {
+    /// Its turn.
+    Queued,
+    /// The model.
+    Model,
+    /// Permissions and tools.
+    Tools {
+        calls: Vec<Call>,
+    },
+    /// A person to allow more money.
+    Paused,
+    Finished {
+        cause: Cause,
+    },
+}
+
+impl Turn {
+    pub fn new(limits: Limits) -> Self {
+        Turn {
+            limits,
+            phase: Phase::Queued,
+            spent: Spent::default(),
+            attempt: 0,
+            began_at: 0,
+            resumes: 0,
+            last_call: None,
+            repeats: 0,
+            steered: false,
+        }
+    }
+
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// The present step, from 1, and its attempt.
+    pub fn place(&self) -> (u32, u32) {
+        (self.spent.steps, self.attempt)
+    }
+
+    /// The calls of the present step.
+    pub fn calls(&self) -> &[Call] {
+        match &self.phase {
+            Phase::Tools { calls } => calls,
+            _ => &[],
+        }
+    }
+
+    /// When the run's wall time is used up.
+    pub fn deadline_at(&self) -> u64 {
+        self.began_at.saturating_add(self.limits.wall_ms)
+    }
+
+    /// Takes an event and says what to do. An event that does not fit the phase (a late result
+    /// after a cancel, a second answer) changes nothing.
+    pub fn step(&mut self, event: Event, out: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Finished { .. }) {
+            return;
+        }
+        match event {
+            Event::Begin { at } => self.begin(at, out),
+            Event::ModelDone { answer, at } => self.model_done(answer, at, out),
+            Event::ModelFailed { .. } if self.phase == Phase::Model => {
+                self.finish(Cause::ModelFailed, out);
+            }
+            Event::ModelFailed { .. } => {}
+            Event::Decided { call, allowed, at } => self.decided(&call, allowed, at, out),
+            Event::Begun { call, .. } => self.set(&call, CallState::Allowed, CallState::Begun),
+            Event::ToolDone { call, failed, at } => self.tool_done(&call, failed, at, out),
+            Event::Probed { call, found, at } => self.probed(&call, found, at, out),
+            Event::Resolved { call, answer, at } => self.resolved(&call, answer, at, out),
+            Event::Steered { .. } => self.steered = true,
+            Event::OutOfMoney { .. } if self.phase == Phase::Model => {
+                self.phase = Phase::Paused;
+                out.push(Effect::AskForMoney);
+            }
+            Event::OutOfMoney { .. } => {}
+            Event::MoneyAllowed { .. } if self.phase == Phase::Paused => {
+                self.phase = Phase::Model;
+                self.call_model_again(out);
+            }
+            Event::MoneyAllowed { .. } => {}
+            Event::Cancelled { .. } => self.stop(Cause::Aborted, out),
+            Event::Restarted { at } => self.restarted(at, out),
+            Event::Tick { at } => self.tick(at, out),
+        }
+    }
+
+    fn begin(&mut self, at: u64, out: &mut Vec<Effect>) {
+        if self.phase == Phase::Queued {
+            self.began_at = at;
+            self.next_step(at, out);
+        }
+    }
+
+    fn model_done(&mut self, answer: Answer, at: u64, out: &mut Vec<Effect>) {
+        if self.phase != Phase::Model {
+            return;
+        }
+        self.resumes = 0;
+        self.spent.add(&answer);
+        if answer.calls.is_empty() {
+            // Words that arrived meanwhile deserve an answer of their own.
+            if self.steered {
+                return self.next_step(at, out);
+            }
+            return self.finish(Cause::Answered, out);
+        }
+        for call in &answer.calls {
+            if self.repeats_too_often(call) {
+                return self.finish(Cause::RepeatedCall, out);
+            }
+        }
+        let calls: Vec<Call> = answer.calls.into_iter().map(Call::asked).collect();
+        out.extend(calls.iter().map(|call| Effect::Ask {
+            call: call.spec.id.clone(),
+        }));
+        self.phase = Phase::Tools { calls };
+    }
+
+    fn repeats_too_often(&mut self, call: &CallSpec) -> bool {
+        let same = |last: &CallSpec| last.tool == call.tool && last.args == call.args;
+        if self.last_call.as_ref().is_some_and(same) {
+            self.repeats += 1;
+        } else {
+            self.repeats = 1;
+            self.last_call = Some(call.clone());
+        }
+        self.repeats > self.limits.repeats
+    }
+
+    fn decided(&mut self, id: &str, allowed: bool, at: u64, out: &mut Vec<Effect>) {
+        let Some(call) = self.call_in(id, CallState::Asked) else {
+            return;
+        };
+        if allowed {
+            call.state = CallState::Allowed;
+            let run = call.run();
+            out.push(run);
+        } else {
+            self.settle(id, CallState::Denied, true, at, out);
+        }
+    }
+
+    fn tool_done(&mut self, id: &str, failed: bool, at: u64, out: &mut Vec<Effect>) {
+        let begun = self.call_in(id, CallState::Begun).is_some();
+        // A pure call has no durable begin of its own.
+        let pure = self
+            .call_in(id, CallState::Allowed)
+            .is_some_and(|call| !needs_intent(call));
+        if begun || pure {
+            self.settle(id, CallState::Done, failed, at, out);
+        }
+    }
+
+    fn probed(&mut self, id: &str, found: Found, at: u64, out: &mut Vec<Effect>) {
+        let Some(call) = self.call_in(id, CallState::Probing) else {
+            return;
+        };
+        match found {
+            Found::Happened { failed } => self.settle(id, CallState::Done, failed, at, out),
+            Found::DidNot => {
+                call.state = CallState::Allowed;
+                let run = call.run();
+                out.push(run);
+            }
+            Found::Unknown => {
+                call.state = CallState::InDoubt;
+                out.push(Effect::Doubt {
+                    call: id.to_owned(),
+                });
+            }
+        }
+    }
+
+    fn resolved(&mut self, id: &str, answer: DoubtAnswer, at: u64, out: &mut Vec<Effect>) {
+        let Some(call) = self.call_in(id, CallState::InDoubt) else {
+            return;
+        };
+        match answer {
+            DoubtAnswer::Happened => self.settle(id, CallState::Done, false, at, out),
+            DoubtAnswer::DidNot => {
+                call.state = CallState::Allowed;
+                let run = call.run();
+                out.push(run);
+            }
+            DoubtAnswer::GiveUp => self.stop(Cause::GivenUp, out),
+        }
+    }
+
+    fn restarted(&mut self, at: u64, out: &mut Vec<Effect>) {
+        if self.phase == Phase::Queued {
+            return;
+        }
+        if self.resumes >= self.limits.resumes {
+            return self.finish(Cause::Parked, out);
+        }
+        self.resumes += 1;
+        if at >= self.deadline_at() && !self.waits_for_a_person() {
+            return self.finish(Cause::TimeLimit, out);
+        }
+        match &mut self.phase {
+            Phase::Model => self.call_model_again(out),
+            Phase::Tools { calls } => out.extend(calls.iter_mut().filter_map(Call::resume)),
+            Phase::Paused => out.push(Effect::AskForMoney),
+            Phase::Queued | Phase::Finished { .. } => {}
+        }
+    }
+
+    /// A question to a person does not expire with the run's wall time while the house is down.
+    fn waits_for_a_person(&self) -> bool {
+        let in_doubt = |call: &Call| call.state == CallState::InDoubt;
+        self.phase == Phase::Paused || self.calls().iter().any(in_doubt)
+    }
+
+    fn tick(&mut self, at: u64, out: &mut Vec<Effect>) {
+        let working = matches!(self.phase, Phase::Model | Phase::Tools { .. });
+        if working && at >= self.deadline_at() && !self.waits_for_a_person() {
+            self.stop(Cause::TimeLimit, out);
+        }
+    }
+
+    fn settle(&mut self, id: &str, state: CallState, failed: bool, at: u64, out: &mut Vec<Effect>) {
+        let Phase::Tools { calls } = &mut self.phase else {
+            return;
+        };
+        let Some(call) = calls.iter_mut().find(|call| call.spec.id == id) else {
+            return;
+        };
+        call.state = state;
+        let all_settled = calls.iter().all(Call::is_settled);
+        self.resumes = 0;
+        self.spent.note_outcome(failed);
+        if all_settled {
+            self.next_step(at, out);
+        }
+    }
+
+    fn next_step(&mut self, at: u64, out: &mut Vec<Effect>) {
+        let elapsed_ms = at.saturating_sub(self.began_at);
+        if let Some(cause) = self.spent.exceeded(&self.limits, elapsed_ms) {
+            return self.finish(cause, out);
+        }
+        self.steered = false;
+        self.spent.steps += 1;
+        self.attempt = 0;
+        self.phase = Phase::Model;
+        self.call_model_again(out);
+    }
+
+    fn call_model_again(&mut self, out: &mut Vec<Effect>) {
+        self.attempt += 1;
+        out.push(Effect::CallModel {
+            step: self.spent.steps,
+            attempt: self.attempt,
+        });
+    }
+
+    fn stop(&mut self, cause: Cause, out: &mut Vec<Effect>) {
+        out.push(Effect::StopAll);
+        self.finish(cause, out);
+    }
+
+    fn finish(&mut self, cause: Cause, out: &mut Vec<Effect>) {
+        self.phase = Phase::Finished { cause };
+        out.push(Effect::Finish { cause });
+    }
+
+    fn set(&mut self, id: &str, from: CallState, to: CallState) {
+        if let Some(call) = self.call_in(id, from) {
+            call.state = to;
+        }
+    }
+
+    fn call_in(&mut self, id: &str, state: CallState) -> Option<&mut Call> {
+        let Phase::Tools { calls } = &mut self.phase else {
+            return None;
+        };
+        calls
+            .iter_mut()
+            .find(|call| call.spec.id == id && call.state == state)
+    }
+}
+
+fn needs_intent(call: &Call) -> bool {
+    matches!(call.run(), Effect::Run { intent: true, .. })
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;
