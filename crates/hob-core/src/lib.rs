@@ -1,5 +1,8 @@
 //! The mind of hob: machines that decide and never act.
 //!
+//! - [`context`]: which turns of a history fit a model's window
+//! - [`failover`]: what follows a failed model call
+//! - [`fallback`]: tool calls in plain text
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
@@ -8,6 +11,9 @@
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as monotonic milliseconds
 //! and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
+pub mod context;
+pub mod failover;
+pub mod fallback;
 pub mod limiter;
 pub mod reconnect;
 pub mod retention;
