@@ -86,10 +86,6 @@ impl Splitter {
     }
 
     fn end_line(&mut self) {
-        if !self.held.starts_with(MARK) {
-            // An empty or blank start of a line that turned out to be only that.
-            return;
-        }
         match serde_json::from_str(self.held[MARK.len()..].trim()) {
             Ok(call) => {
                 self.calls.push(call);

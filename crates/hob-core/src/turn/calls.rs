@@ -54,8 +54,8 @@ impl Call {
         match (self.state, self.spec.effect) {
             (CallState::Done | CallState::Denied, _) => None,
             (CallState::Asked, _) => Some(Effect::Ask { call }),
-            (CallState::Allowed, _) => Some(self.run()),
-            (CallState::Begun, EffectClass::Pure | EffectClass::Keyed) => Some(self.run()),
+            (CallState::Allowed, _)
+            | (CallState::Begun, EffectClass::Pure | EffectClass::Keyed) => Some(self.run()),
             (CallState::Begun | CallState::Probing, EffectClass::Probeable) => {
                 self.state = CallState::Probing;
                 Some(Effect::Probe { call })

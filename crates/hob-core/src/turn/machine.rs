@@ -94,7 +94,6 @@ impl Turn {
             Event::ModelFailed { .. } if self.phase == Phase::Model => {
                 self.finish(Cause::ModelFailed, out);
             }
-            Event::ModelFailed { .. } => {}
             Event::Decided { call, allowed, at } => self.decided(&call, allowed, at, out),
             Event::Begun { call, .. } => self.set(&call, CallState::Allowed, CallState::Begun),
             Event::ToolDone { call, failed, at } => self.tool_done(&call, failed, at, out),
@@ -105,12 +104,11 @@ impl Turn {
                 self.phase = Phase::Paused;
                 out.push(Effect::AskForMoney);
             }
-            Event::OutOfMoney { .. } => {}
             Event::MoneyAllowed { .. } if self.phase == Phase::Paused => {
                 self.phase = Phase::Model;
                 self.call_model_again(out);
             }
-            Event::MoneyAllowed { .. } => {}
+            Event::ModelFailed { .. } | Event::OutOfMoney { .. } | Event::MoneyAllowed { .. } => {}
             Event::Cancelled { .. } => self.stop(Cause::Aborted, out),
             Event::Restarted { at } => self.restarted(at, out),
             Event::Tick { at } => self.tick(at, out),
