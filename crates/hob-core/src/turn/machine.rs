@@ -167,7 +167,7 @@ impl Turn {
             let run = call.run();
             out.push(run);
         } else {
-            self.settle(id, CallState::Denied, true, at, out);
+            self.settle(id, Outcome::Denied, at, out);
         }
     }
 
@@ -178,7 +178,7 @@ impl Turn {
             .call_in(id, CallState::Allowed)
             .is_some_and(|call| !needs_intent(call));
         if begun || pure {
-            self.settle(id, CallState::Done, failed, at, out);
+            self.settle(id, Outcome::Done { failed }, at, out);
         }
     }
 
@@ -187,7 +187,7 @@ impl Turn {
             return;
         };
         match found {
-            Found::Happened { failed } => self.settle(id, CallState::Done, failed, at, out),
+            Found::Happened { failed } => self.settle(id, Outcome::Done { failed }, at, out),
             Found::DidNot => {
                 call.state = CallState::Allowed;
                 let run = call.run();
@@ -207,7 +207,7 @@ impl Turn {
             return;
         };
         match answer {
-            DoubtAnswer::Happened => self.settle(id, CallState::Done, false, at, out),
+            DoubtAnswer::Happened => self.settle(id, Outcome::Done { failed: false }, at, out),
             DoubtAnswer::DidNot => {
                 call.state = CallState::Allowed;
                 let run = call.run();
@@ -249,17 +249,21 @@ impl Turn {
         }
     }
 
-    fn settle(&mut self, id: &str, state: CallState, failed: bool, at: u64, out: &mut Vec<Effect>) {
+    fn settle(&mut self, id: &str, outcome: Outcome, at: u64, out: &mut Vec<Effect>) {
         let Phase::Tools { calls } = &mut self.phase else {
             return;
         };
         let Some(call) = calls.iter_mut().find(|call| call.spec.id == id) else {
             return;
         };
-        call.state = state;
+        call.state = match outcome {
+            Outcome::Done { .. } => CallState::Done,
+            Outcome::Denied => CallState::Denied,
+        };
         let all_settled = calls.iter().all(Call::is_settled);
         self.resumes = 0;
-        self.spent.note_outcome(failed);
+        self.spent
+            .note_outcome(outcome != Outcome::Done { failed: false });
         if all_settled {
             self.next_step(at, out);
         }
@@ -309,6 +313,13 @@ impl Turn {
             .iter_mut()
             .find(|call| call.spec.id == id && call.state == state)
     }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Done { failed: bool },
+    Denied,
 }
 
 fn needs_intent(call: &Call) -> bool {
