@@ -5,6 +5,7 @@
 //! - [`rooms`]: the declarations themselves, one file per service
 //! - [`catalog`]: all of them in one list, from which CLI, REST, OpenAPI and docs derive
 //! - [`content`]: what a message is made of
+//! - [`work`]: what repeating a call does, where a run must stop and why it did
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
 //! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
@@ -21,6 +22,7 @@ pub mod limits;
 pub mod method;
 pub mod rooms;
 pub mod scope;
+pub mod work;
 
 pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};
 pub use error::{ErrorCode, WireError};

@@ -1,6 +1,7 @@
 //! How a method is declared: once, with all that its surfaces derive from.
 
 use crate::scope::Scope;
+pub use crate::work::Effect;
 use schemars::{JsonSchema, Schema};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -37,20 +38,6 @@ impl MethodSpec {
 pub(crate) fn unindented(summary: &str) -> String {
     let lines: Vec<&str> = summary.lines().map(str::trim).collect();
     lines.join("\n")
-}
-
-/// What repeating a call does, which decides how it may be retried after a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// Reads only: repeat at will.
-    Pure,
-    /// Carries a key that makes a repeat one effect.
-    Keyed,
-    /// Whether it happened can be looked up.
-    Probeable,
-    /// Neither: a person must say whether it happened.
-    Opaque,
 }
 
 /// Whether the method is a command of its own.

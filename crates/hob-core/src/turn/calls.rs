@@ -1,7 +1,7 @@
 //! The tool calls of one step: who waits for what. Pure.
 
 use super::{CallSpec, Effect};
-use hob_wire::method::Effect as EffectClass;
+use hob_wire::work::Effect as EffectClass;
 use serde::{Deserialize, Serialize};
 
 /// A call and how far it is.

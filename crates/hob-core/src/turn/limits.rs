@@ -1,7 +1,7 @@
 //! Where a run must stop, and what it has used. Pure sums in whole numbers.
 
 use super::Answer;
-use hob_wire::rooms::agent::{Budget, Cause};
+use hob_wire::work::{Budget, Cause};
 use serde::{Deserialize, Serialize};
 
 /// The bounds of one run.

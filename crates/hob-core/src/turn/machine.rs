@@ -3,7 +3,7 @@
 use super::calls::{Call, CallState};
 use super::limits::{Limits, Spent};
 use super::{Answer, CallSpec, Effect, Event, Found};
-use hob_wire::rooms::agent::{Cause, DoubtAnswer};
+use hob_wire::work::{Cause, DoubtAnswer};
 use serde::{Deserialize, Serialize};
 
 /// A run's state. It can be stored, hashed and rebuilt from its journal.

@@ -1,7 +1,7 @@
 //! Tables for the ordinary ways of a run, and random journals for what must always hold.
 
 use super::*;
-use hob_wire::method::Effect as EffectClass;
+use hob_wire::work::Effect as EffectClass;
 use proptest::prelude::*;
 
 fn turn() -> Turn {

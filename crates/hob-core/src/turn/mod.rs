@@ -21,8 +21,8 @@ pub use calls::{Call, CallState};
 pub use limits::{Limits, Spent};
 pub use machine::{Phase, Turn};
 
-use hob_wire::method::Effect as EffectClass;
-use hob_wire::rooms::agent::{Cause, DoubtAnswer};
+use hob_wire::work::Effect as EffectClass;
+use hob_wire::work::{Cause, DoubtAnswer};
 use serde::{Deserialize, Serialize};
 
 /// What happened. Times are milliseconds of the wall, written into the journal with the event.

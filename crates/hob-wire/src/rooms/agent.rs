@@ -4,6 +4,7 @@ use crate::content::{ToolCall, ToolResult, Usage};
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
+pub use crate::work::{Budget, Cause, DoubtAnswer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -152,24 +153,6 @@ pub enum QueueMode {
     Reject,
 }
 
-/// Where a run must stop. What is missing takes the configured default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Budget {
-    /// Model calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u32>,
-    /// Tokens in and out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub micro_dollars: Option<u64>,
-    /// Time from its start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wall_ms: Option<u64>,
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunReply {
@@ -202,32 +185,6 @@ pub enum RunState {
     /// A budget is used up and a person is asked for more.
     Paused,
     Done,
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// The model gave its answer.
-    Answered,
-    /// Somebody stopped it.
-    Aborted,
-    StepLimit,
-    TokenLimit,
-    MoneyLimit,
-    TimeLimit,
-    /// Too many failures in a row.
-    ErrorStreak,
-    /// The model asked for the same call with the same arguments again and again.
-    RepeatedCall,
-    /// No model of the list could answer.
-    ModelFailed,
-    /// A needed permission was denied.
-    Denied,
-    /// A person gave up on a call in doubt.
-    GivenUp,
-    /// It was resumed several times without finishing a step.
-    Parked,
 }
 
 /// What a run cost.
@@ -365,18 +322,6 @@ pub struct ResolveParams {
     /// With `happened`: what the tool answered, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-}
-
-/// What a person says of a call in doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DoubtAnswer {
-    /// It happened; go on with the given result.
-    Happened,
-    /// It did not; run it again.
-    DidNot,
-    /// End the run.
-    GiveUp,
 }
 
 /// Which run an event is about.
