@@ -1,8 +1,7 @@
 //! The writer's hold on the files: its connection, the mark, and how both come back after the disk
 //! failed.
 //!
-//! Invariants: the write-ahead log is emptied only through [`Disk::checkpoint`], which first takes
-//! the mark back; after a failed write the log begins anew before the next commit, so that frames
+//! Invariants: the write-ahead log is emptied only here, after the mark was taken back; after a failed write the log begins anew before the next commit, so that frames
 //! of the failed one are never followed by others.
 
 use crate::connection::{PAGE_BYTES, WriterConnection, beside};
@@ -87,6 +86,16 @@ impl Disk {
 
     /// Brings the log into the database and empties it; false when readers stood in the way.
     pub(crate) fn checkpoint(&mut self) -> Result<bool, StoreError> {
+        self.checkpoint_with(CheckpointMode::TRUNCATE)
+    }
+
+    /// The same, but the log keeps its file, whose place on disk the next commits write over:
+    /// cheaper than growing it anew while work keeps coming.
+    pub(crate) fn checkpoint_in_passing(&mut self) -> Result<bool, StoreError> {
+        self.checkpoint_with(CheckpointMode::RESTART)
+    }
+
+    fn checkpoint_with(&mut self, mode: CheckpointMode) -> Result<bool, StoreError> {
         let Some(open) = &self.connection else {
             return Ok(false);
         };
@@ -95,10 +104,7 @@ impl Disk {
             ..self.mark.claim()
         });
         lowered.map_err(|error| io_error(&error))?;
-        let emptied = open
-            .sql
-            .wal_checkpoint_v2(None::<&str>, CheckpointMode::TRUNCATE);
-        match emptied {
+        match open.sql.wal_checkpoint_v2(None::<&str>, mode) {
             Ok(_) => {
                 open.forget_frames();
                 self.checkpoint_at = FRAMES_MAX;

@@ -56,7 +56,17 @@ struct State {
     acknowledged: VecDeque<Queued>,
     bulk: VecDeque<Box<dyn Bulk>>,
     bulk_since: Option<Instant>,
+    /// How many commands the writer waits for; none while it works.
+    wanted: Option<usize>,
     closed: bool,
+}
+
+/// Company the writer expects before it begins a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Company {
+    pub(crate) commands: usize,
+    /// How long it may take them to come.
+    pub(crate) within: Duration,
 }
 
 impl std::fmt::Debug for State {
@@ -110,7 +120,7 @@ impl Lanes {
             result: None,
             reply,
         });
-        {
+        let wake = {
             let mut state = self.state();
             if state.closed {
                 return Err(StoreError::Closed);
@@ -120,8 +130,12 @@ impl Lanes {
                 outcome: Ok(()),
                 bytes,
             });
+            let waiting = state.acknowledged.len();
+            state.wanted.take_if(|wanted| waiting >= *wanted).is_some()
+        };
+        if wake {
+            self.wake.notify_one();
         }
-        self.wake.notify_one();
         // The writer answers each command it took; only its death drops one.
         answer.await.unwrap_or_else(|_| Err(StoreError::Closed))
     }
@@ -148,6 +162,19 @@ impl Lanes {
         }
     }
 
+    /// Lets expected company come; answers how many wait then.
+    pub(crate) fn gather(&self, company: Company) -> usize {
+        let deadline = Instant::now() + company.within;
+        let mut state = self.state();
+        while state.acknowledged.len() < company.commands && !state.closed {
+            state = match self.wait(state, company.commands, deadline) {
+                Ok(state) => state,
+                Err(state) => return state.acknowledged.len(),
+            };
+        }
+        state.acknowledged.len()
+    }
+
     /// Takes what is queued, waiting at most `patience` for something to come.
     pub(crate) fn take(&self, into: &mut Vec<Queued>, patience: Duration) -> Taken {
         let deadline = Instant::now() + patience;
@@ -156,12 +183,10 @@ impl Lanes {
             if state.closed {
                 return Taken::Closed;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Taken::Nothing;
-            }
-            let waited = self.wake.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = match self.wait(state, 1, deadline) {
+                Ok(state) => state,
+                Err(_) => return Taken::Nothing,
+            };
         }
         let room = state.drain_batch(into);
         let bulk = state.due_bulk(into.is_empty());
@@ -170,9 +195,9 @@ impl Lanes {
         Taken::Work(bulk)
     }
 
-    /// Whether acknowledged work waits.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !self.state().acknowledged.is_empty()
+    /// How many commands wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state().acknowledged.len()
     }
 
     /// Takes no more work; what is queued is still done, bulk work excepted.
@@ -183,6 +208,25 @@ impl Lanes {
         drop(state);
         self.room.close();
         self.wake.notify_all();
+    }
+
+    /// Waits until about `wanted` commands wait or something else happened; an error when the
+    /// time is over.
+    fn wait<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        wanted: usize,
+        deadline: Instant,
+    ) -> Result<MutexGuard<'a, State>, MutexGuard<'a, State>> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(state);
+        }
+        state.wanted = Some(wanted);
+        let woken = self.wake.wait_timeout(state, left);
+        let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        state.wanted = None;
+        Ok(state)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

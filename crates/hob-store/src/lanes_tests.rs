@@ -1,6 +1,8 @@
 //! What is taken, in which order, and how much of it.
 
-use super::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX, BULK_WAIT_MAX, Bulk, Lanes, Step, Taken};
+use super::{
+    BATCH_BYTES_MAX, BATCH_COMMANDS_MAX, BULK_WAIT_MAX, Bulk, Company, Lanes, Step, Taken,
+};
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
 use hob_kit::tasks::Tasks;
@@ -21,13 +23,14 @@ impl Bulk for Chore {
 /// Queues `count` commands of `bytes` each, without waiting for their answers.
 async fn queue(lanes: &Arc<Lanes>, count: usize, bytes: usize) -> Tasks {
     let tasks = Tasks::new();
+    let before = lanes.waiting();
     for _ in 0..count {
         let lanes = Arc::clone(lanes);
         tasks.spawn("submit", async move {
             let _ = lanes.submit(bytes, |_| Ok(())).await;
         });
     }
-    while lanes.state().acknowledged.len() < count {
+    while lanes.waiting() < before + count {
         tokio::task::yield_now().await;
     }
     tasks
@@ -67,7 +70,7 @@ async fn a_full_lane_makes_its_callers_wait() {
         });
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let queued = lanes.state().acknowledged.len();
+    let queued = lanes.waiting();
     assert!(queued < 40, "{queued} of 160 MiB were taken in");
     let mut taken = 0;
     while taken < 40 {
@@ -103,4 +106,24 @@ async fn a_closed_lane_gives_what_it_has_and_takes_nothing() {
     lanes.resume_bulk(Box::new(Chore));
     let ended = lanes.take(&mut Vec::new(), Duration::from_mins(1));
     assert!(matches!(ended, Taken::Closed));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn company_is_waited_for_until_it_is_there_or_the_moment_is_over() {
+    let lanes = Arc::new(Lanes::new());
+    let company = |commands, within| Company { commands, within };
+    assert_eq!(lanes.gather(company(3, Duration::from_millis(5))), 0);
+    let _some = queue(&lanes, 3, 0).await;
+    let long = Duration::from_mins(10);
+    assert_eq!(lanes.gather(company(3, long)), 3, "all are there");
+    let late = Arc::clone(&lanes);
+    let waiting = tokio::task::spawn_blocking(move || late.gather(company(10, long)));
+    let _more = queue(&lanes, 7, 0).await;
+    assert_eq!(waiting.await.unwrap(), 10, "the last one wakes the writer");
+    lanes.close();
+    assert_eq!(
+        lanes.gather(company(20, long)),
+        10,
+        "an end is not waited for"
+    );
 }

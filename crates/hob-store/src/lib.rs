@@ -3,7 +3,7 @@
 //! - [`Store`]: the handle; sessions, messages, tokens, the event log
 //! - `opening`, `inspect`, `wal`, `mark`: what is looked at before a database is trusted
 //! - `connection`, `migrations`: how it is opened, and its schema
-//! - `lanes`, `writer`, `batch`, `disk`: one thread that turns queued commands into transactions
+//! - `lanes`, `writer`, `tact`, `batch`, `disk`: one thread that turns queued commands into transactions
 //! - `readers`: a few connections for everything that only reads
 //! - `sessions`, `tokens`, `events`, `retention`: the SQL of each thing
 //! - `health`, `check`: whether the files are sound
@@ -34,6 +34,7 @@ mod sessions;
 mod settings;
 mod shared;
 mod store;
+mod tact;
 mod tokens;
 mod value;
 mod wal;

@@ -1,7 +1,10 @@
 //! The writer: one thread that turns what is queued into transactions.
 //!
-//! It takes what waits and commits at once, never waiting for more: while one batch is synced the
-//! next one gathers. Order of each batch: commit, mark, publish, answer. Invariants: nothing is
+//! It takes what waits and commits at once: while one batch is synced the next one gathers. A lone
+//! caller never waits for others. Only callers that were just answered, and usually come straight
+//! back, are given a moment, so that they do not miss the next sync by a hair (see `tact`).
+//!
+//! Order of each batch: commit, mark, publish, answer. Invariants: nothing is
 //! answered with success before its commit is synced; events are numbered and published in the
 //! order of commits; what a failed batch held is refused as a whole.
 
@@ -13,6 +16,7 @@ use crate::lanes::{Bulk, Queued, Step, Taken};
 use crate::retention::Trim;
 use crate::sessions::write::Sweep;
 use crate::shared::Shared;
+use crate::tact::Tact;
 use crate::value::number;
 use hob_bus::{LogBounds, LoggedEvent, Publisher};
 use hob_core::retention::Limits;
@@ -21,7 +25,7 @@ use hob_kit::dice::Dice;
 use hob_kit::failpoint;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bulk work yields after this long.
 const BULK_SLICE_MS: u64 = 5;
@@ -44,6 +48,7 @@ pub(crate) struct Writer {
     pub(crate) publisher: Publisher,
     pub(crate) limits: Limits,
     commands: Vec<Queued>,
+    tact: Tact,
     last_seq: u64,
     published_seq: u64,
     probe_due_ms: u64,
@@ -81,6 +86,7 @@ impl Writer {
             publisher: parts.publisher,
             limits: parts.limits,
             commands: Vec::new(),
+            tact: Tact::default(),
             last_seq,
             published_seq: last_seq,
             probe_due_ms: 0,
@@ -96,6 +102,7 @@ impl Writer {
         loop {
             self.queue_trim();
             let patience = self.patience();
+            self.tact.gather(&shared.lanes);
             match shared.lanes.take(&mut self.commands, patience) {
                 Taken::Work(bulk) => self.turn(bulk),
                 Taken::Nothing => self.rest(),
@@ -122,6 +129,7 @@ impl Writer {
         if let Some(refusal) = self.shared.health.refusal() {
             return self.answer(Err(&refusal));
         }
+        let began = Instant::now();
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             let committed = self.attempt(&mut bulk)?;
             Ok(self.publish(committed))
@@ -130,12 +138,15 @@ impl Writer {
             .unwrap_or_else(|_| Err(StoreError::Io("the writer stopped half-way".to_owned())));
         match outcome {
             Ok(bulk_goes_on) => {
+                self.tact.answered(self.commands.len(), began.elapsed());
                 self.answer(Ok(()));
                 if let Some(job) = bulk.filter(|_| bulk_goes_on) {
                     self.shared.lanes.resume_bulk(job);
                 }
-                if self.disk.wants_checkpoint() {
-                    self.checkpoint();
+                if self.disk.wants_checkpoint()
+                    && let Err(error) = self.disk.checkpoint_in_passing()
+                {
+                    self.fail(error);
                 }
             }
             Err(error) => self.fail(error),
@@ -278,15 +289,11 @@ impl Writer {
 
     /// Nothing came for a while.
     fn rest(&mut self) {
-        if self.shared.health.refusal().is_none() && self.disk.has_frames() {
-            self.checkpoint();
-        }
-    }
-
-    fn checkpoint(&mut self) {
-        match self.disk.checkpoint() {
-            Ok(_) => {}
-            Err(error) => self.fail(error),
+        if self.shared.health.refusal().is_none()
+            && self.disk.has_frames()
+            && let Err(error) = self.disk.checkpoint()
+        {
+            self.fail(error);
         }
     }
 
@@ -341,7 +348,7 @@ impl Shared {
     ) -> Result<bool, Trouble> {
         let end_ms = clock.monotonic_ms() + BULK_SLICE_MS;
         while job.step(batch)? == Step::More {
-            if clock.monotonic_ms() >= end_ms || self.lanes.is_waiting() {
+            if clock.monotonic_ms() >= end_ms || self.lanes.waiting() > 0 {
                 return Ok(true);
             }
         }
