@@ -40,7 +40,7 @@ impl Tact {
         let expected = company.commands;
         company.commands = (waiting + expected).min(BATCH_COMMANDS_MAX);
         let came = lanes.gather(company).saturating_sub(waiting);
-        if came < expected / 8 {
+        if came == 0 || came < expected / 8 {
             self.pause = Tact::PAUSE;
         }
     }

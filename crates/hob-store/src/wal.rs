@@ -210,9 +210,11 @@ struct Rest {
     /// Frames up to and with the last one of this round; at least the first.
     frames: u64,
     seen: u64,
-    /// Frames of this round after the first.
+    /// Frames of this round after the first, and ends of transactions among them.
     current_after: u64,
-    transactions: u64,
+    ends_after: u64,
+    /// Whether the first says it ends a transaction, which may be noise.
+    first_ends: bool,
     ends_with_transaction: bool,
     has_unknown: bool,
 }
@@ -223,14 +225,15 @@ impl Rest {
         if self.first.is_none() {
             self.first = Some(origin);
             self.frames = 1;
+            self.first_ends = origin == Origin::Current && ends_transaction;
         } else if origin == Origin::Current {
             self.current_after += 1;
+            self.ends_after += u64::from(ends_transaction);
             self.frames = self.seen;
         }
         self.has_unknown |= origin == Origin::Unknown;
         if origin == Origin::Current {
             self.ends_with_transaction = ends_transaction;
-            self.transactions += u64::from(ends_transaction);
         }
     }
 
@@ -255,15 +258,15 @@ impl Rest {
             };
         }
         // Every commit is synced before the next begins, so a cut of power can harm only one.
-        let one_at_most =
-            self.transactions == 0 || (self.transactions == 1 && self.ends_with_transaction);
+        let ends = self.ends_after + u64::from(self.first_ends);
+        let one_at_most = ends == 0 || (ends == 1 && self.ends_with_transaction);
         if one_at_most {
             return End::Torn { offset: bad_offset };
         }
         End::Damaged {
             offset: bad_offset,
             frames: self.frames,
-            transactions: self.transactions,
+            transactions: self.ends_after.max(1),
         }
     }
 }

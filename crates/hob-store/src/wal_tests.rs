@@ -153,6 +153,11 @@ fn damaged_anywhere_it_keeps_what_sqlite_keeps_and_says_so() {
             let end = (at + 1 + usize::try_from(dice.below(9_000)).unwrap()).min(log.len());
             log[at..end].fill(0);
         }
+        // Zeros over zeros change nothing.
+        let changed = (0..log.len()).find(|at| log[*at] != sample.log[*at]);
+        let Some(at) = changed else {
+            continue;
+        };
         let (scanned, kept) = sample.try_log(&log);
         assert_eq!(
             kept,
@@ -178,7 +183,7 @@ fn damaged_anywhere_it_keeps_what_sqlite_keeps_and_says_so() {
                     transactions <= lost as u64,
                     "{place}: {scanned:?} lost {lost}"
                 );
-                assert!(lost > 1, "{place}");
+                assert!(lost >= 1, "{place}");
                 assert!(offset <= at as u64, "{place}");
             }
             End::NoHeader => assert!(at < 32, "{place}"),
