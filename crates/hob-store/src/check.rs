@@ -22,7 +22,7 @@ pub struct Verdict {
     pub notes: Vec<String>,
 }
 
-/// Checks structure and rules of a whole database that no daemon has open in this process.
+/// Checks structure and rules of a whole database that nobody has open.
 pub(crate) fn verify(database: &Path) -> Result<Verdict, StoreError> {
     let mut verdict = Verdict::default();
     if !database.exists() && !beside(database, ".mark").exists() {

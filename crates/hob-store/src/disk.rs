@@ -15,8 +15,11 @@ use std::path::{Path, PathBuf};
 
 /// The write-ahead log is emptied at this size even if work keeps coming.
 const WAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const FRAMES_MAX: u64 = WAL_BYTES_MAX / PAGE_BYTES;
 /// Frames that may come before emptying it is tried again after readers stood in the way.
 const RETRY_FRAMES: u64 = 1_024;
+/// From this length on it is worth making writers wait for readers.
+const WAITING_FRAMES_MAX: u64 = 4 * FRAMES_MAX;
 /// Room that must be free before a full disk counts as free again.
 const PROBE_BYTES: i64 = 256 * 1024;
 /// Below this a failed write is put down to a full disk.
@@ -72,6 +75,9 @@ impl Disk {
     /// Takes note of a commit, before anyone is told of it.
     pub(crate) fn committed(&mut self, last_seq: u64) {
         let frames = self.connection().map_or(0, WriterConnection::frames);
+        if frames < FRAMES_MAX {
+            self.checkpoint_at = FRAMES_MAX;
+        }
         let raised = self.mark.raise(Claim {
             epoch: self.epoch,
             frames,
@@ -86,13 +92,27 @@ impl Disk {
 
     /// Brings the log into the database and empties it; false when readers stood in the way.
     pub(crate) fn checkpoint(&mut self) -> Result<bool, StoreError> {
-        self.checkpoint_with(CheckpointMode::TRUNCATE)
+        let emptied = self.checkpoint_with(CheckpointMode::TRUNCATE)?;
+        if let Some(open) = self.connection().filter(|_| emptied) {
+            open.forget_frames();
+            self.checkpoint_at = FRAMES_MAX;
+        }
+        Ok(emptied)
     }
 
-    /// The same, but the log keeps its file, whose place on disk the next commits write over:
-    /// cheaper than growing it anew while work keeps coming.
-    pub(crate) fn checkpoint_in_passing(&mut self) -> Result<bool, StoreError> {
-        self.checkpoint_with(CheckpointMode::RESTART)
+    /// The same while work keeps coming: nobody is waited for, and the log keeps its file, whose
+    /// place on disk the next commits write over. Only a log that readers kept from beginning anew
+    /// for long is worth waiting for them.
+    pub(crate) fn checkpoint_in_passing(&mut self) -> Result<(), StoreError> {
+        let frames = self.connection().map_or(0, WriterConnection::frames);
+        let mode = if frames < WAITING_FRAMES_MAX {
+            CheckpointMode::PASSIVE
+        } else {
+            CheckpointMode::RESTART
+        };
+        self.checkpoint_with(mode)?;
+        self.checkpoint_at = frames + RETRY_FRAMES;
+        Ok(())
     }
 
     fn checkpoint_with(&mut self, mode: CheckpointMode) -> Result<bool, StoreError> {
@@ -105,15 +125,8 @@ impl Disk {
         });
         lowered.map_err(|error| io_error(&error))?;
         match open.sql.wal_checkpoint_v2(None::<&str>, mode) {
-            Ok(_) => {
-                open.forget_frames();
-                self.checkpoint_at = FRAMES_MAX;
-                Ok(true)
-            }
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-                self.checkpoint_at = open.frames() + RETRY_FRAMES;
-                Ok(false)
-            }
+            Ok(_) => Ok(true),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
             Err(error) => Err(self.judge(StoreError::of_sqlite(&error, &self.path))),
         }
     }
@@ -204,8 +217,6 @@ impl Disk {
     }
 }
 
-const FRAMES_MAX: u64 = WAL_BYTES_MAX / PAGE_BYTES;
-
 /// Opens the mark beside `database`.
 pub(crate) fn open_mark(database: &Path) -> Result<Mark, StoreError> {
     Mark::open(&beside(database, ".mark")).map_err(|error| io_error(&error))
@@ -217,3 +228,7 @@ pub(crate) fn io_error(error: &io::Error) -> StoreError {
         _ => StoreError::Io(error.to_string()),
     }
 }
+
+#[cfg(test)]
+#[path = "disk_tests.rs"]
+mod tests;

@@ -102,8 +102,8 @@ impl Store {
         rusqlite::version()
     }
 
-    /// Checks the whole database, for `hob doctor`; blocks. Works without a daemon and beside one,
-    /// but not in the process that has the database open.
+    /// Checks the whole database, for `hob doctor`; blocks. The caller holds the home's lock: what
+    /// a daemon writes meanwhile would look like damage.
     pub fn verify(database: &Path) -> Result<Verdict, StoreError> {
         check::verify(database)
     }
