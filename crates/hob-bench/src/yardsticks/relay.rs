@@ -51,8 +51,10 @@ async fn serve(stream: TcpStream, own: Slot, other: Slot) -> Result<()> {
     });
     let mut target = None;
     while let Some(Ok(message)) = source.next().await {
-        if target.is_none() {
+        // The other side may still be shaking hands.
+        while target.is_none() {
             target.clone_from(&*other.lock().await);
+            tokio::task::yield_now().await;
         }
         if let (Message::Text(_), Some(target)) = (&message, &target) {
             target.send(message).await?;
