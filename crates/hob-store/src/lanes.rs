@@ -24,7 +24,7 @@ const BULK_WAIT_MAX: Duration = Duration::from_millis(250);
 
 /// A piece of acknowledged work.
 pub(crate) trait Command: Send {
-    /// Does the work inside a savepoint; called once.
+    /// Does the work; once more, from the beginning, if the batch had to be rolled back.
     fn run(&mut self, batch: &mut Batch<'_>) -> Result<(), Trouble>;
     /// Tells the one who waits, after the commit or instead of it.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
@@ -59,14 +59,6 @@ struct State {
     /// How many commands the writer waits for; none while it works.
     wanted: Option<usize>,
     closed: bool,
-}
-
-/// Company the writer expects before it begins a batch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Company {
-    pub(crate) commands: usize,
-    /// How long it may take them to come.
-    pub(crate) within: Duration,
 }
 
 impl std::fmt::Debug for State {
@@ -110,13 +102,13 @@ impl Lanes {
     pub(crate) async fn submit<T, F>(&self, bytes: usize, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Batch<'_>) -> Result<T, Trouble> + Send + 'static,
+        F: FnMut(&mut Batch<'_>) -> Result<T, Trouble> + Send + 'static,
     {
         let room = self.room.acquire_many(room_for(bytes)).await;
         room.map_err(|_| StoreError::Closed)?.forget();
         let (reply, answer) = oneshot::channel();
         let command = Box::new(Asked {
-            work: Some(work),
+            work,
             result: None,
             reply,
         });
@@ -162,17 +154,26 @@ impl Lanes {
         }
     }
 
-    /// Lets expected company come; answers how many wait then.
-    pub(crate) fn gather(&self, company: Company) -> usize {
-        let deadline = Instant::now() + company.within;
+    /// Adds to a batch what came meanwhile; answers how many.
+    pub(crate) fn join(&self, batch: &mut Vec<Queued>) -> usize {
+        let before = batch.len();
         let mut state = self.state();
-        while state.acknowledged.len() < company.commands && !state.closed {
-            state = match self.wait(state, company.commands, deadline) {
+        let room = state.drain_batch(batch);
+        drop(state);
+        self.room.add_permits(room);
+        batch.len() - before
+    }
+
+    /// Waits until `wanted` commands are queued, at most `within`.
+    pub(crate) fn gather(&self, wanted: usize, within: Duration) {
+        let deadline = Instant::now() + within;
+        let mut state = self.state();
+        while state.acknowledged.len() < wanted && !state.closed {
+            state = match self.wait(state, wanted, deadline) {
                 Ok(state) => state,
-                Err(state) => return state.acknowledged.len(),
+                Err(_) => return,
             };
         }
-        state.acknowledged.len()
     }
 
     /// Takes what is queued, waiting at most `patience` for something to come.
@@ -235,9 +236,9 @@ impl Lanes {
 }
 
 impl State {
-    /// Moves one batch's commands over; answers how much room they leave.
+    /// Moves commands over until the batch is full; answers how much room they leave.
     fn drain_batch(&mut self, into: &mut Vec<Queued>) -> usize {
-        let mut bytes = 0;
+        let mut bytes: usize = into.iter().map(|queued| queued.bytes).sum();
         let mut room = 0;
         while let Some(next) = self.acknowledged.front() {
             let fits = into.len() < BATCH_COMMANDS_MAX && bytes + next.bytes <= BATCH_BYTES_MAX;
@@ -272,7 +273,7 @@ fn room_for(bytes: usize) -> u32 {
 
 /// A command made of a closure and the one who waits for it.
 struct Asked<T, F> {
-    work: Option<F>,
+    work: F,
     result: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -280,12 +281,10 @@ struct Asked<T, F> {
 impl<T, F> Command for Asked<T, F>
 where
     T: Send,
-    F: FnOnce(&mut Batch<'_>) -> Result<T, Trouble> + Send,
+    F: FnMut(&mut Batch<'_>) -> Result<T, Trouble> + Send,
 {
     fn run(&mut self, batch: &mut Batch<'_>) -> Result<(), Trouble> {
-        if let Some(work) = self.work.take() {
-            self.result = Some(work(batch)?);
-        }
+        self.result = Some((self.work)(batch)?);
         Ok(())
     }
 

@@ -1,8 +1,6 @@
 //! What is taken, in which order, and how much of it.
 
-use super::{
-    BATCH_BYTES_MAX, BATCH_COMMANDS_MAX, BULK_WAIT_MAX, Bulk, Company, Lanes, Step, Taken,
-};
+use super::{BATCH_BYTES_MAX, BATCH_COMMANDS_MAX, BULK_WAIT_MAX, Bulk, Lanes, Step, Taken};
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
 use hob_kit::tasks::Tasks;
@@ -109,21 +107,33 @@ async fn a_closed_lane_gives_what_it_has_and_takes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn company_is_waited_for_until_it_is_there_or_the_moment_is_over() {
+async fn a_batch_takes_others_along_up_to_its_bounds() {
     let lanes = Arc::new(Lanes::new());
-    let company = |commands, within| Company { commands, within };
-    assert_eq!(lanes.gather(company(3, Duration::from_millis(5))), 0);
+    let mut batch = Vec::new();
+    let _some = queue(&lanes, 3, 0).await;
+    assert_eq!(lanes.join(&mut batch), 3);
+    assert_eq!(lanes.join(&mut batch), 0);
+    let _many = queue(&lanes, BATCH_COMMANDS_MAX, 0).await;
+    assert_eq!(lanes.join(&mut batch), BATCH_COMMANDS_MAX - 3);
+    assert_eq!(lanes.join(&mut batch), 0, "it is full");
+    let mut next = Vec::new();
+    assert_eq!(lanes.join(&mut next), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_are_waited_for_until_they_are_there_or_the_moment_is_over() {
+    let lanes = Arc::new(Lanes::new());
+    lanes.gather(3, Duration::from_millis(5));
     let _some = queue(&lanes, 3, 0).await;
     let long = Duration::from_mins(10);
-    assert_eq!(lanes.gather(company(3, long)), 3, "all are there");
+    lanes.gather(3, long);
     let late = Arc::clone(&lanes);
-    let waiting = tokio::task::spawn_blocking(move || late.gather(company(10, long)));
+    let waiting = tokio::task::spawn_blocking(move || {
+        late.gather(10, long);
+        late.waiting()
+    });
     let _more = queue(&lanes, 7, 0).await;
     assert_eq!(waiting.await.unwrap(), 10, "the last one wakes the writer");
     lanes.close();
-    assert_eq!(
-        lanes.gather(company(20, long)),
-        10,
-        "an end is not waited for"
-    );
+    lanes.gather(20, long);
 }

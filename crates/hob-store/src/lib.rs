@@ -20,6 +20,7 @@ mod disk;
 mod error;
 mod events;
 mod health;
+mod ids;
 mod inspect;
 mod lanes;
 mod mark;

@@ -297,7 +297,7 @@ impl Store {
     pub async fn append_event(&self, event: NewEvent) -> Result<u64, StoreError> {
         let bytes = event.payload.as_ref().map_or(0, bytes::Bytes::len);
         self.write(bytes, move |batch| {
-            Ok(batch.log(event, events::Place::Alone)?)
+            Ok(batch.log(event.clone(), events::Place::Alone)?)
         })
         .await
     }
@@ -305,9 +305,7 @@ impl Store {
     pub(crate) async fn write<T, F>(&self, bytes: usize, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut crate::batch::Batch<'_>) -> Result<T, crate::error::Trouble>
-            + Send
-            + 'static,
+        F: FnMut(&mut crate::batch::Batch<'_>) -> Result<T, crate::error::Trouble> + Send + 'static,
     {
         match self.0.shared.health.refusal() {
             Some(refusal) => Err(refusal),

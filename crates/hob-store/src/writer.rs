@@ -1,17 +1,17 @@
 //! The writer: one thread that turns what is queued into transactions.
 //!
-//! It takes what waits and commits at once: while one batch is synced the next one gathers. A lone
-//! caller never waits for others. Only callers that were just answered, and usually come straight
-//! back, are given a moment, so that they do not miss the next sync by a hair (see `tact`).
+//! It takes what waits, and whoever comes while that runs, and commits: while one batch is synced
+//! the next one gathers. A lone caller never waits for others; see `tact` for whom is waited.
 //!
 //! Order of each batch: commit, mark, publish, answer. Invariants: nothing is
 //! answered with success before its commit is synced; events are numbered and published in the
 //! order of commits; what a failed batch held is refused as a whole.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Run};
 use crate::disk::Disk;
 use crate::error::{StoreError, Trouble};
 use crate::events;
+use crate::ids::Ids;
 use crate::lanes::{Bulk, Queued, Step, Taken};
 use crate::retention::Trim;
 use crate::sessions::write::Sweep;
@@ -41,12 +41,12 @@ const TRIM_EVERY_EVENTS: u64 = 1_024;
 const CATCH_UP_ROWS: usize = 512;
 
 pub(crate) struct Writer {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) disk: Disk,
-    pub(crate) clock: Clock,
-    pub(crate) dice: Dice,
-    pub(crate) publisher: Publisher,
-    pub(crate) limits: Limits,
+    shared: Arc<Shared>,
+    disk: Disk,
+    clock: Clock,
+    ids: Ids,
+    publisher: Publisher,
+    limits: Limits,
     commands: Vec<Queued>,
     tact: Tact,
     last_seq: u64,
@@ -82,7 +82,7 @@ impl Writer {
             shared: parts.shared,
             disk: parts.disk,
             clock: parts.clock,
-            dice: parts.dice,
+            ids: Ids::new(parts.dice),
             publisher: parts.publisher,
             limits: parts.limits,
             commands: Vec::new(),
@@ -102,7 +102,6 @@ impl Writer {
         loop {
             self.queue_trim();
             let patience = self.patience();
-            self.tact.gather(&shared.lanes);
             match shared.lanes.take(&mut self.commands, patience) {
                 Taken::Work(bulk) => self.turn(bulk),
                 Taken::Nothing => self.rest(),
@@ -138,7 +137,9 @@ impl Writer {
             .unwrap_or_else(|_| Err(StoreError::Io("the writer stopped half-way".to_owned())));
         match outcome {
             Ok(bulk_goes_on) => {
-                self.tact.answered(self.commands.len(), began.elapsed());
+                let waiting = self.shared.lanes.waiting();
+                self.tact
+                    .answered(self.commands.len(), waiting, began.elapsed());
                 self.answer(Ok(()));
                 if let Some(job) = bulk.filter(|_| bulk_goes_on) {
                     self.shared.lanes.resume_bulk(job);
@@ -164,7 +165,7 @@ impl Writer {
         };
         let mut batch = Batch {
             sql: &connection.sql,
-            dice: &self.dice,
+            ids: &mut self.ids,
             now_ms: self.clock.wall_ms(),
             file: self.disk.path(),
             last_seq: self.last_seq,
@@ -174,8 +175,20 @@ impl Writer {
         };
         batch.control("BEGIN IMMEDIATE")?;
         check_epoch(&batch, self.disk.epoch())?;
-        for queued in &mut self.commands {
-            queued.outcome = batch.run(&mut *queued.command)?;
+        let mut ran = 0;
+        loop {
+            if batch.run(&mut self.commands[ran..])? == Run::Spoiled {
+                batch.control("ROLLBACK")?;
+                batch.reset(self.last_seq);
+                batch.control("BEGIN IMMEDIATE")?;
+                check_epoch(&batch, self.disk.epoch())?;
+                batch.run_guarded(&mut self.commands)?;
+                break;
+            }
+            ran = self.commands.len();
+            if !self.tact.take_along(&self.shared.lanes, &mut self.commands) {
+                break;
+            }
         }
         let mut bulk_goes_on = false;
         if let Some(job) = bulk {

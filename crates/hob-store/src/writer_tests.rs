@@ -109,6 +109,38 @@ async fn a_command_that_panics_fails_alone() {
     store.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_after_writing_fails_alone() {
+    let rig = Rig::new();
+    let store = rig.open();
+    let tasks = Tasks::new();
+    for number in 0..100 {
+        let store = store.clone();
+        tasks.spawn("write", async move {
+            let done = store
+                .write(0, move |batch| {
+                    batch.log(event("written"), Place::Alone)?;
+                    match number % 10 {
+                        0 => Err(StoreError::Conflict("too late".to_owned()).into()),
+                        _ => Ok(number),
+                    }
+                })
+                .await;
+            match number % 10 {
+                0 => assert_eq!(done, Err(StoreError::Conflict("too late".to_owned()))),
+                _ => assert_eq!(done, Ok(number)),
+            }
+        });
+    }
+    assert!(tasks.finish(Duration::from_mins(1)).await);
+    assert_eq!(tasks.panics(), 0);
+    wait_for("ninety events", || rig.published().len() == 90).await;
+    assert_eq!(rig.published(), (1..=90).collect::<Vec<_>>());
+    let page = store.event_log().page(0, 500).await.unwrap();
+    assert_eq!(page.len(), 90, "and no row was left");
+    store.close().await;
+}
+
 #[tokio::test]
 async fn a_batch_whose_transaction_is_gone_fails_as_a_whole_and_the_store_goes_on() {
     let rig = Rig::new();

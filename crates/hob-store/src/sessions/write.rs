@@ -58,7 +58,7 @@ pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trou
             Some(head.ok_or_else(|| row::missing(parent))?.id)
         }
     };
-    let id = SessionId(batch.dice.uuid(batch.now_ms));
+    let id = SessionId(batch.ids.next(batch.now_ms));
     let row_id = batch
         .sql
         .prepare_cached(
@@ -107,7 +107,7 @@ pub(crate) fn send(
     {
         return Ok(sent);
     }
-    let id = MessageId(batch.dice.uuid(batch.now_ms));
+    let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
     let message = batch
         .sql
