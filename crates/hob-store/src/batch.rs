@@ -9,6 +9,7 @@ use crate::error::{StoreError, Trouble};
 use crate::events::{Place, insert_event};
 use crate::ids::Ids;
 use crate::lanes::Queued;
+use crate::sessions::heads::Heads;
 use hob_bus::{LoggedEvent, NewEvent};
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +19,7 @@ use std::path::Path;
 pub(crate) struct Batch<'c> {
     pub(crate) sql: &'c Connection,
     pub(crate) ids: &'c mut Ids,
+    pub(crate) heads: &'c mut Heads,
     /// Wall time of the whole batch.
     pub(crate) now_ms: u64,
     pub(crate) file: &'c Path,
@@ -47,6 +49,10 @@ impl Batch<'_> {
             let before = (self.sql.total_changes(), self.last_seq, self.events.len());
             queued.outcome = self.run_one(queued);
             if let Err(error) = &queued.outcome {
+                if matches!(error, StoreError::Internal(_)) {
+                    // Perhaps somebody else changed the database, against all rules.
+                    self.heads.forget();
+                }
                 // SQLite may have rolled the whole transaction back by itself.
                 if error.is_fatal_to_batch() || self.sql.is_autocommit() {
                     return Err(error.clone());
@@ -79,6 +85,7 @@ impl Batch<'_> {
     /// Forgets what was staged, after a rollback.
     pub(crate) fn reset(&mut self, last_seq: u64) {
         self.last_seq = last_seq;
+        self.heads.forget();
         self.events.clear();
         self.trimmed_to = None;
         self.left_messages = false;
@@ -95,6 +102,7 @@ impl Batch<'_> {
         let outcome = work(self).map_err(|trouble| trouble.about(self.file));
         if let Err(error) = &outcome {
             self.last_seq = last_seq;
+            self.heads.forget();
             self.events.truncate(events);
             (self.trimmed_to, self.left_messages) = (trimmed_to, left_messages);
             // SQLite may have rolled the whole transaction back by itself.

@@ -10,6 +10,7 @@ use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::session::SessionCreatedPayload;
 use hob_wire::{MessageId, SessionId};
 use rusqlite::{Connection, Row};
+use std::io::Write;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -136,8 +137,8 @@ fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEv
     let Some(id) = optional_uuid(row, 8)? else {
         return Ok(None);
     };
-    let key: Option<String> = row.get(9)?;
-    let face = SessionFace::new(SessionId(id), key.as_deref());
+    let key = row.get_ref(9)?.as_str_or_null()?;
+    let face = SessionFace::new(SessionId(id), key);
     if row.get::<_, Option<i64>>(4)?.is_none() {
         let kind: String = row.get(10)?;
         let payload = created_payload(&face, &kind);
@@ -160,7 +161,7 @@ fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEv
 }
 
 /// A session as its events show it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SessionFace {
     pub(crate) id: SessionId,
     pub(crate) tag: SessionTag,
@@ -168,10 +169,11 @@ pub(crate) struct SessionFace {
 
 impl SessionFace {
     pub(crate) fn new(id: SessionId, key: Option<&str>) -> Self {
+        let mut text = Uuid::encode_buffer();
         SessionFace {
             id,
             tag: SessionTag {
-                id: id.to_string().into(),
+                id: (&*id.0.hyphenated().encode_lower(&mut text)).into(),
                 key: key.map(Into::into),
             },
         }
@@ -196,28 +198,41 @@ pub(crate) struct MessageFace<'a> {
 /// `SessionMessagePayload`, written straight from the stored JSON: content is neither parsed nor
 /// encoded a second time.
 pub(crate) fn message_payload(session: &SessionFace, message: &MessageFace<'_>) -> Bytes {
-    let mut json = Vec::with_capacity(256 + message.content.len());
-    let mut put = |text: &str| json.extend_from_slice(text.as_bytes());
-    put(r#"{"sessionKey":"#);
-    put(&quoted(session.name()));
-    put(r#","sessionId":""#);
-    put(&session.tag.id);
-    put(r#"","id":""#);
-    put(message
-        .id
-        .0
-        .hyphenated()
-        .encode_lower(&mut Uuid::encode_buffer()));
-    put(r#"","seq":"#);
-    put(&message.seq.to_string());
-    put(r#","role":""#);
-    put(message.role);
-    put(r#"","content":"#);
-    put(message.content);
-    put(r#","at":"#);
-    put(&message.at.to_string());
-    put("}");
+    let mut json = Vec::with_capacity(256 + session.name().len() + message.content.len());
+    let mut id = Uuid::encode_buffer();
+    json.extend_from_slice(br#"{"sessionKey":"#);
+    put_text(&mut json, session.name());
+    json.extend_from_slice(br#","sessionId":""#);
+    json.extend_from_slice(session.tag.id.as_bytes());
+    json.extend_from_slice(br#"","id":""#);
+    json.extend_from_slice(message.id.0.hyphenated().encode_lower(&mut id).as_bytes());
+    json.extend_from_slice(br#"","seq":"#);
+    put_number(&mut json, message.seq);
+    json.extend_from_slice(br#","role":""#);
+    json.extend_from_slice(message.role.as_bytes());
+    json.extend_from_slice(br#"","content":"#);
+    json.extend_from_slice(message.content.as_bytes());
+    json.extend_from_slice(br#","at":"#);
+    put_number(&mut json, message.at);
+    json.push(b'}');
     json.into()
+}
+
+fn put_text(json: &mut Vec<u8>, text: &str) {
+    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        json.push(b'"');
+        json.extend_from_slice(text.as_bytes());
+        json.push(b'"');
+    } else {
+        let quoted = serde_json::Value::from(text).to_string();
+        json.extend_from_slice(quoted.as_bytes());
+    }
+}
+
+fn put_number(json: &mut Vec<u8>, number: u64) {
+    // Writing into a vector cannot fail.
+    let _ = write!(json, "{number}");
 }
 
 pub(crate) fn created_payload(session: &SessionFace, kind: &str) -> Bytes {
@@ -237,10 +252,6 @@ pub(crate) fn encode(payload: &impl serde::Serialize) -> Bytes {
     serde_json::to_vec(payload)
         .expect("payload types always encode")
         .into()
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 /// Topic and source texts of a page, shared between its events.

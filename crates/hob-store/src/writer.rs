@@ -14,6 +14,7 @@ use crate::events;
 use crate::ids::Ids;
 use crate::lanes::{Bulk, Queued, Step, Taken};
 use crate::retention::Trim;
+use crate::sessions::heads::Heads;
 use crate::sessions::write::Sweep;
 use crate::shared::Shared;
 use crate::tact::Tact;
@@ -45,6 +46,7 @@ pub(crate) struct Writer {
     disk: Disk,
     clock: Clock,
     ids: Ids,
+    heads: Heads,
     publisher: Publisher,
     limits: Limits,
     commands: Vec<Queued>,
@@ -83,6 +85,7 @@ impl Writer {
             disk: parts.disk,
             clock: parts.clock,
             ids: Ids::new(parts.dice),
+            heads: Heads::default(),
             publisher: parts.publisher,
             limits: parts.limits,
             commands: Vec::new(),
@@ -166,6 +169,7 @@ impl Writer {
         let mut batch = Batch {
             sql: &connection.sql,
             ids: &mut self.ids,
+            heads: &mut self.heads,
             now_ms: self.clock.wall_ms(),
             file: self.disk.path(),
             last_seq: self.last_seq,
@@ -236,6 +240,7 @@ impl Writer {
         let error = self.disk.judge(error);
         tracing::warn!("a batch of {} failed: {error}", self.commands.len());
         self.disk.give_up();
+        self.heads.forget();
         self.shared.health.note(&error);
         let hidden = failpoint::broken(7) || failpoint::broken(8);
         let outcome = if hidden { Ok(()) } else { Err(&error) };

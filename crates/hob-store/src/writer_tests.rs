@@ -179,6 +179,62 @@ async fn what_was_committed_without_an_answer_is_published_after_all() {
 }
 
 #[tokio::test]
+async fn a_count_that_was_rolled_back_is_not_remembered() {
+    let rig = Rig::new();
+    let store = rig.open();
+    session(&store).await;
+    store.send_message(text("one".to_owned())).await.unwrap();
+    // The send of this batch is undone together with it.
+    let tasks = Tasks::new();
+    let sender = store.clone();
+    tasks.spawn("send", async move {
+        let _ = sender.send_message(text("undone?".to_owned())).await;
+    });
+    let lost: Result<(), _> = store
+        .write(0, |batch| {
+            batch.sql.execute_batch("ROLLBACK")?;
+            Err(StoreError::Io("on purpose".to_owned()).into())
+        })
+        .await;
+    assert!(lost.is_err());
+    assert!(tasks.finish(Duration::from_mins(1)).await);
+    for _ in 0..3 {
+        store.send_message(text("next".to_owned())).await.unwrap();
+    }
+    store.close().await;
+    let verdict = Store::verify(&rig.database()).unwrap();
+    assert_eq!(verdict.problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_hand_in_the_database_costs_one_refusal() {
+    let rig = Rig::new();
+    let store = rig.open();
+    session(&store).await;
+    store.send_message(text("one".to_owned())).await.unwrap();
+    // Somebody adds a message behind the store's back.
+    store
+        .write(0, |batch| {
+            batch.sql.execute_batch(
+                "INSERT INTO messages (session, seq, id, role, at, content)
+                 VALUES (1, 2, zeroblob(16), 'user', 1, '\"theirs\"');
+                 UPDATE sessions SET message_count = 2",
+            )?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+    let refused = store.send_message(text("two".to_owned())).await;
+    assert!(
+        matches!(refused, Err(StoreError::Internal(_))),
+        "{refused:?}"
+    );
+    let sent = store.send_message(text("three".to_owned())).await.unwrap();
+    assert_eq!(sent.seq, 3);
+    store.close().await;
+}
+
+#[tokio::test]
 async fn a_full_disk_refuses_work_keeps_reading_and_recovers_by_itself() {
     let rig = Rig::new();
     let store = rig.open();

@@ -1,6 +1,7 @@
 //! A session's row and how it is found, for reading and for writing.
 
 use crate::error::StoreError;
+use crate::events::SessionFace;
 use crate::value::{number, optional_uuid, uuid};
 use hob_wire::SessionId;
 use hob_wire::id::SessionRef;
@@ -42,11 +43,10 @@ pub(crate) fn find(sql: &Connection, session: &SessionRef) -> rusqlite::Result<O
 }
 
 /// The little of a session that adding a message needs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) row_id: i64,
-    pub(crate) id: SessionId,
-    pub(crate) key: Option<String>,
+    pub(crate) face: SessionFace,
     pub(crate) message_count: u64,
 }
 
@@ -56,8 +56,7 @@ pub(crate) fn find_head(sql: &Connection, session: &SessionRef) -> rusqlite::Res
     let read = |row: &Row<'_>| {
         Ok(Head {
             row_id: row.get(0)?,
-            id: SessionId(uuid(row, 1)?),
-            key: row.get(2)?,
+            face: SessionFace::new(SessionId(uuid(row, 1)?), row.get_ref(2)?.as_str_or_null()?),
             message_count: number(row, 3)?,
         })
     };

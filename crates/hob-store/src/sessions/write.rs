@@ -55,7 +55,7 @@ pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trou
         None => None,
         Some(parent) => {
             let head = row::find_head(batch.sql, parent)?;
-            Some(head.ok_or_else(|| row::missing(parent))?.id)
+            Some(head.ok_or_else(|| row::missing(parent))?.face.id)
         }
     };
     let id = SessionId(batch.ids.next(batch.now_ms));
@@ -99,7 +99,8 @@ pub(crate) fn send(
     session: &SessionRef,
     draft: &Draft,
 ) -> Result<Sent, Trouble> {
-    let head = row::find_head(batch.sql, session)?.ok_or_else(|| row::missing(session))?;
+    let head = batch.heads.find(batch.sql, session)?;
+    let head = head.ok_or_else(|| row::missing(session))?;
     let key = draft.idempotency_key.as_deref();
     let key = key.filter(|_| !failpoint::broken(16));
     if let Some(key) = key
@@ -130,9 +131,8 @@ pub(crate) fn send(
             "UPDATE sessions SET message_count = ?2, updated_at = ?3 WHERE row_id = ?1",
         )?
         .execute((head.row_id, int(seq), int(batch.now_ms)))?;
-    let face = SessionFace::new(head.id, head.key.as_deref());
     let payload = message_payload(
-        &face,
+        &head.face,
         &MessageFace {
             id,
             seq,
@@ -145,7 +145,8 @@ pub(crate) fn send(
         session: head.row_id,
         message,
     };
-    batch.log(event(&MESSAGE, face, payload), place)?;
+    batch.log(event(&MESSAGE, head.face, payload), place)?;
+    batch.heads.grown(head.row_id);
     Ok(Sent {
         message_id: id,
         seq,
@@ -208,6 +209,7 @@ pub(crate) fn label(
 /// Deletes the session at once; of its messages the first few, and the rest as bulk work.
 pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Deleted, Trouble> {
     let found = found(batch, session)?;
+    batch.heads.forget();
     let (id, messages) = (found.session.id, found.session.messages);
     batch
         .sql

@@ -1,0 +1,68 @@
+//! What the writer remembers of the sessions it wrote to lately, so that adding a message does not
+//! look its session up each time. Only the writer changes sessions, so what it remembers is true
+//! as long as its batches commit.
+//!
+//! Invariant: it is forgotten whole whenever a batch does not commit, a command is undone, or a
+//! session goes.
+
+use super::row::{self, Head};
+use hob_wire::SessionId;
+use hob_wire::id::SessionRef;
+use rusqlite::Connection;
+use std::collections::HashMap;
+
+/// Sessions remembered; one more, and it begins anew.
+const HEADS_MAX: usize = 1_024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Heads {
+    by_key: HashMap<String, i64>,
+    by_id: HashMap<SessionId, i64>,
+    /// Under its row, so that there is one count however a session is named.
+    by_row: HashMap<i64, Head>,
+}
+
+impl Heads {
+    pub(crate) fn find(
+        &mut self,
+        sql: &Connection,
+        session: &SessionRef,
+    ) -> rusqlite::Result<Option<Head>> {
+        let row_id = match session {
+            SessionRef::Key(key) => self.by_key.get(key),
+            SessionRef::Id(id) => self.by_id.get(id),
+        };
+        if let Some(head) = row_id.and_then(|row_id| self.by_row.get(row_id)) {
+            return Ok(Some(head.clone()));
+        }
+        let found = row::find_head(sql, session)?;
+        if let Some(head) = &found {
+            self.remember(session, head);
+        }
+        Ok(found)
+    }
+
+    /// A message was added to the session at this row.
+    pub(crate) fn grown(&mut self, row_id: i64) {
+        if let Some(head) = self.by_row.get_mut(&row_id) {
+            head.message_count += 1;
+        }
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.by_key.clear();
+        self.by_id.clear();
+        self.by_row.clear();
+    }
+
+    fn remember(&mut self, session: &SessionRef, head: &Head) {
+        if self.by_row.len() >= HEADS_MAX {
+            self.forget();
+        }
+        match session {
+            SessionRef::Key(key) => self.by_key.insert(key.clone(), head.row_id),
+            SessionRef::Id(id) => self.by_id.insert(*id, head.row_id),
+        };
+        self.by_row.insert(head.row_id, head.clone());
+    }
+}
