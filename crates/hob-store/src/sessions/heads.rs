@@ -16,10 +16,10 @@ const HEADS_MAX: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
-    by_key: HashMap<String, i64>,
-    by_id: HashMap<SessionId, i64>,
+    keys: HashMap<String, i64>,
+    ids: HashMap<SessionId, i64>,
     /// Under its row, so that there is one count however a session is named.
-    by_row: HashMap<i64, Head>,
+    rows: HashMap<i64, Head>,
 }
 
 impl Heads {
@@ -29,10 +29,10 @@ impl Heads {
         session: &SessionRef,
     ) -> rusqlite::Result<Option<Head>> {
         let row_id = match session {
-            SessionRef::Key(key) => self.by_key.get(key),
-            SessionRef::Id(id) => self.by_id.get(id),
+            SessionRef::Key(key) => self.keys.get(key),
+            SessionRef::Id(id) => self.ids.get(id),
         };
-        if let Some(head) = row_id.and_then(|row_id| self.by_row.get(row_id)) {
+        if let Some(head) = row_id.and_then(|row_id| self.rows.get(row_id)) {
             return Ok(Some(head.clone()));
         }
         let found = row::find_head(sql, session)?;
@@ -44,25 +44,25 @@ impl Heads {
 
     /// A message was added to the session at this row.
     pub(crate) fn grown(&mut self, row_id: i64) {
-        if let Some(head) = self.by_row.get_mut(&row_id) {
+        if let Some(head) = self.rows.get_mut(&row_id) {
             head.message_count += 1;
         }
     }
 
     pub(crate) fn forget(&mut self) {
-        self.by_key.clear();
-        self.by_id.clear();
-        self.by_row.clear();
+        self.keys.clear();
+        self.ids.clear();
+        self.rows.clear();
     }
 
     fn remember(&mut self, session: &SessionRef, head: &Head) {
-        if self.by_row.len() >= HEADS_MAX {
+        if self.rows.len() >= HEADS_MAX {
             self.forget();
         }
         match session {
-            SessionRef::Key(key) => self.by_key.insert(key.clone(), head.row_id),
-            SessionRef::Id(id) => self.by_id.insert(*id, head.row_id),
+            SessionRef::Key(key) => self.keys.insert(key.clone(), head.row_id),
+            SessionRef::Id(id) => self.ids.insert(*id, head.row_id),
         };
-        self.by_row.insert(head.row_id, head.clone());
+        self.rows.insert(head.row_id, head.clone());
     }
 }
