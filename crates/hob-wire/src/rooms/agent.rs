@@ -1,9 +1,10 @@
 //! `agent.*` and `run.*`: executing a task on a session, durable to the step.
 
-use crate::content::{ToolCall, ToolResult, Usage};
+use crate::content::{Content, Part, Role, ToolCall, ToolResult, Usage};
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
+use crate::rooms::tool::Tier;
 pub use crate::work::{Budget, Cause, DoubtAnswer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,16 @@ methods! { "agent";
         params: StatsParams, result: AgentStats, scope: Read, effect: Pure,
         cli: Cli::Verb(&[]),
     }
+    /// Answers a conversation that the caller keeps; nothing is stored but the ledger.
+    Chat = "agent.chat" {
+        params: ChatParams, result: ChatReply, scope: Chat, effect: Opaque,
+        cli: Cli::Hidden,
+    }
+    /// Allows a paused run more money.
+    Allow = "agent.allow" {
+        params: AllowParams, result: RunView, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
     /// Answers for a tool call that was cut off: it happened, it did not, or give up.
     Resolve = "agent.resolve" {
         params: ResolveParams, result: RunView, scope: Control, effect: Keyed,
@@ -66,6 +77,10 @@ events! { "agent";
     /// A step ended: the model answered, and its calls, if any, follow.
     RunStep = "run.step" {
         payload: RunStepPayload, scope: Read, durability: Logged,
+    }
+    /// A budget of the session, the day or the house is used up: a person must allow more.
+    RunPaused = "run.paused" {
+        payload: RunPausedPayload, scope: Read, durability: Logged,
     }
     /// Nobody knows whether a tool call happened: a person must say.
     RunInDoubt = "run.in_doubt" {
@@ -117,6 +132,9 @@ pub struct RunParams {
     /// The folder the tools work in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// The farthest its tools may reach; a call beyond it is denied without asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Tier>,
 }
 
 /// A picture, base64.
@@ -312,6 +330,103 @@ pub struct AgentStats {
     pub cost: Cost,
 }
 
+/// A conversation to answer. Its deltas are `run.delta` events of the session `chat:CHAT_ID`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChatParams {
+    /// Made by the caller, so that it can listen, and stop it with `agent.abort`.
+    pub chat_id: RunId,
+    pub messages: Vec<ChatMessage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tools that are the caller's to run: a call of one ends the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_tools: Vec<ClientTool>,
+    /// Whether and which client tool the model must call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Our own tools it may use; none when missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Tier>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    #[serde(default)]
+    pub options: Sampling,
+}
+
+/// How a model picks its words; what is missing is the provider's choice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Sampling {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChatMessage {
+    pub role: Role,
+    pub content: Content,
+}
+
+/// A tool the caller runs itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClientTool {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// A JSON Schema of its arguments, an object.
+    pub parameters: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolChoice {
+    Auto,
+    None,
+    Required,
+    /// This tool.
+    Named(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatReply {
+    /// Words and calls of client tools, in order.
+    pub content: Vec<Part>,
+    pub success: bool,
+    pub cause: Cause,
+    /// The cause in a sentence, when it is not an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The answer was cut at the output limit.
+    #[serde(default)]
+    pub cut: bool,
+    pub cost: Cost,
+    /// The model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AllowParams {
+    pub run_id: RunId,
+    /// Millionths of a dollar on top of what stopped it.
+    pub micro_dollars: u64,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResolveParams {
@@ -406,6 +521,15 @@ pub struct RunStepPayload {
     pub cost: Cost,
     /// The step's whole text.
     pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunPausedPayload {
+    #[serde(flatten)]
+    pub of: RunOf,
+    /// Which budget, what it allows and what is used, for a person.
+    pub message: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

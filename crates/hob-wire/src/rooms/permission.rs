@@ -3,7 +3,7 @@
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
-use crate::rooms::tool::Tier;
+use crate::rooms::tool::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,6 +12,16 @@ methods! { "permissions";
     /// Answers a question; the first valid answer counts.
     Answer = "permission.answer" {
         params: AnswerParams, result: Answered, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Decides a call by rule, or asks a person and waits; an allowed one gets a ticket.
+    Ask = "permission.ask" {
+        params: AskParams, result: Ruling, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Takes up a ticket, once, for exactly the call it was given for.
+    Redeem = "permission.redeem" {
+        params: RedeemParams, result: Redeemed, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// Lists the questions that wait for an answer.
@@ -30,6 +40,48 @@ events! { "permissions";
     PermissionAnswered = "permission.answered" {
         payload: Answered, scope: Read, durability: Logged,
     }
+}
+
+/// A call that needs a decision.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskParams {
+    pub tool: ToolSpec,
+    pub args: Value,
+    pub context: ToolContext,
+    /// The farthest this call may reach; beyond it, it is denied without asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Tier>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ruling {
+    pub decision: Decision,
+    /// For `tool.execute`, when allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<String>,
+    /// Who decided: a rule, a token's name, or `deadline`.
+    pub by: String,
+    /// Why it was denied, for the model and the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RedeemParams {
+    pub ticket: String,
+    pub tool: String,
+    pub args: Value,
+    pub context: ToolContext,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Redeemed {
+    /// The digest it was bound to.
+    pub digest: String,
 }
 
 /// What a person is asked.

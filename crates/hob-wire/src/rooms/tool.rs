@@ -3,7 +3,8 @@
 //! A tool lives in the house or in any service on the bus. An outside service offers its tools
 //! with `tool.offer` and answers two methods of its own: `NAME.tool_execute` (params
 //! [`ExecuteParams`], result [`Executed`]) and, for probeable tools, `NAME.tool_probe` (params
-//! [`ExecuteParams`], result [`Probed`]).
+//! [`ExecuteParams`], result [`Probed`]). If it registers `NAME.tool_cancel` (params
+//! [`CancelParams`]) it is told when a call must stop.
 
 use crate::content::Part;
 use crate::method::{Cli, Effect, methods};
@@ -25,6 +26,16 @@ methods! { "tools";
     /// Runs a tool. A call made for a model needs the ticket of its approval.
     Execute = "tool.execute" {
         params: ExecuteParams, result: Executed, scope: Control, effect: Opaque,
+        cli: Cli::Hidden,
+    }
+    /// Stops a call under way; answers when it has ended.
+    Cancel = "tool.cancel" {
+        params: CancelParams, result: Cancelled, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Asks whether an earlier call happened.
+    Probe = "tool.probe" {
+        params: ExecuteParams, result: Probed, scope: Control, effect: Pure,
         cli: Cli::Hidden,
     }
     /// Offers the tools of a registered service; they go when it goes.
@@ -150,6 +161,21 @@ pub struct Executed {
     /// More for a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
+}
+
+/// The call to stop.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CancelParams {
+    pub run_id: crate::id::RunId,
+    pub call_id: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cancelled {
+    /// Whether such a call was under way.
+    pub stopped: bool,
 }
 
 /// Whether an earlier call happened.
