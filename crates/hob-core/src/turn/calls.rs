@@ -4,11 +4,17 @@ use super::{CallSpec, Effect};
 use hob_wire::work::Effect as EffectClass;
 use serde::{Deserialize, Serialize};
 
+/// How often a call may go unanswered before it is not run again by itself.
+const UNANSWERED_MAX: u32 = 3;
+
 /// A call and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     pub spec: CallSpec,
     pub state: CallState,
+    /// How often it began and nobody answered.
+    #[serde(default)]
+    unanswered: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +39,14 @@ impl Call {
         Call {
             spec,
             state: CallState::Asked,
+            unanswered: 0,
         }
+    }
+
+    /// Notes that nobody answered; true as long as another try may mend it.
+    pub(super) fn note_unanswered(&mut self) -> bool {
+        self.unanswered += 1;
+        self.unanswered < UNANSWERED_MAX
     }
 
     pub(super) fn is_settled(&self) -> bool {

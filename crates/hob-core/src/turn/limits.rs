@@ -1,6 +1,5 @@
 //! Where a run must stop, and what it has used. Pure sums in whole numbers.
 
-use super::Answer;
 use hob_wire::work::{Budget, Cause};
 use serde::{Deserialize, Serialize};
 
@@ -56,9 +55,9 @@ pub struct Spent {
 }
 
 impl Spent {
-    pub(super) fn add(&mut self, answer: &Answer) {
-        self.tokens = self.tokens.saturating_add(answer.tokens);
-        let price = answer.micro_dollars.unwrap_or(0);
+    pub(super) fn add(&mut self, tokens: u64, micro_dollars: Option<u64>) {
+        self.tokens = self.tokens.saturating_add(tokens);
+        let price = micro_dollars.unwrap_or(0);
         self.micro_dollars = self.micro_dollars.saturating_add(price);
     }
 

@@ -3,6 +3,7 @@
 use super::calls::{Call, CallState};
 use super::limits::{Limits, Spent};
 use super::{Answer, CallSpec, Effect, Event, Found};
+use hob_wire::work::Effect as EffectClass;
 use hob_wire::work::{Cause, DoubtAnswer};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,10 @@ pub struct Turn {
     last_call: Option<CallSpec>,
     repeats: u32,
     steered: bool,
+    /// The model was told that its answer does not fit.
+    told_misfit: bool,
+    /// Since when a person is asked; the time until the answer is not the run's.
+    waiting_since: Option<u64>,
 }
 
 /// What the run is waiting for.
@@ -53,6 +58,8 @@ impl Turn {
             last_call: None,
             repeats: 0,
             steered: false,
+            told_misfit: false,
+            waiting_since: None,
         }
     }
 
@@ -88,15 +95,31 @@ impl Turn {
         if matches!(self.phase, Phase::Finished { .. }) {
             return;
         }
+        let at = event.at();
+        if let Some(since) = self.waiting_since {
+            self.began_at = self.began_at.saturating_add(at.saturating_sub(since));
+        }
+        self.take(event, out);
+        self.waiting_since = self.waits_for_a_person().then_some(at);
+    }
+
+    fn take(&mut self, event: Event, out: &mut Vec<Effect>) {
         match event {
             Event::Begin { at } => self.begin(at, out),
             Event::ModelDone { answer, at } => self.model_done(answer, at, out),
+            Event::Lost {
+                tokens,
+                micro_dollars,
+                ..
+            } if self.phase == Phase::Model => self.spent.add(tokens, micro_dollars),
+            Event::Retried { at } if self.phase == Phase::Model => self.retry(at, out),
             Event::ModelFailed { .. } if self.phase == Phase::Model => {
                 self.finish(Cause::ModelFailed, out);
             }
             Event::Decided { call, allowed, at } => self.decided(&call, allowed, at, out),
             Event::Begun { call, .. } => self.set(&call, CallState::Allowed, CallState::Begun),
             Event::ToolDone { call, failed, at } => self.tool_done(&call, failed, at, out),
+            Event::Unanswered { call, at } => self.unanswered(&call, at, out),
             Event::Probed { call, found, at } => self.probed(&call, found, at, out),
             Event::Resolved { call, answer, at } => self.resolved(&call, answer, at, out),
             Event::Steered { .. } => self.steered = true,
@@ -108,7 +131,11 @@ impl Turn {
                 self.phase = Phase::Model;
                 self.call_model_again(out);
             }
-            Event::ModelFailed { .. } | Event::OutOfMoney { .. } | Event::MoneyAllowed { .. } => {}
+            Event::Lost { .. }
+            | Event::Retried { .. }
+            | Event::ModelFailed { .. }
+            | Event::OutOfMoney { .. }
+            | Event::MoneyAllowed { .. } => {}
             Event::Cancelled { .. } => self.stop(Cause::Aborted, out),
             Event::Restarted { at } => self.restarted(at, out),
             Event::Tick { at } => self.tick(at, out),
@@ -127,13 +154,20 @@ impl Turn {
             return;
         }
         self.resumes = 0;
-        self.spent.add(&answer);
+        self.spent.add(answer.tokens, answer.micro_dollars);
         if answer.calls.is_empty() {
             // Words that arrived meanwhile deserve an answer of their own.
             if self.steered {
                 return self.next_step(at, out);
             }
-            return self.finish(Cause::Answered, out);
+            return match (answer.misfit, self.told_misfit) {
+                (false, _) => self.finish(Cause::Answered, out),
+                (true, true) => self.finish(Cause::ModelFailed, out),
+                (true, false) => {
+                    self.told_misfit = true;
+                    self.next_step(at, out);
+                }
+            };
         }
         for call in &answer.calls {
             if self.repeats_too_often(call) {
@@ -145,6 +179,18 @@ impl Turn {
             call: call.spec.id.clone(),
         }));
         self.phase = Phase::Tools { calls };
+    }
+
+    /// Tries the same step again, unless what was lost has used up a limit.
+    fn retry(&mut self, at: u64, out: &mut Vec<Effect>) {
+        let within_step = Limits {
+            steps: u32::MAX,
+            ..self.limits
+        };
+        match self.spent.exceeded(&within_step, self.elapsed_ms(at)) {
+            Some(cause) => self.finish(cause, out),
+            None => self.call_model_again(out),
+        }
     }
 
     fn repeats_too_often(&mut self, call: &CallSpec) -> bool {
@@ -159,26 +205,39 @@ impl Turn {
     }
 
     fn decided(&mut self, id: &str, allowed: bool, at: u64, out: &mut Vec<Effect>) {
-        let Some(call) = self.call_in(id, CallState::Asked) else {
-            return;
-        };
-        if allowed {
+        if !allowed {
+            // A yes may be taken back as long as the call has not begun.
+            let open = [CallState::Asked, CallState::Allowed];
+            if open.iter().any(|state| self.call_in(id, *state).is_some()) {
+                self.settle(id, Outcome::Denied, at, out);
+            }
+        } else if let Some(call) = self.call_in(id, CallState::Asked) {
             call.state = CallState::Allowed;
             let run = call.run();
             out.push(run);
-        } else {
-            self.settle(id, Outcome::Denied, at, out);
         }
     }
 
     fn tool_done(&mut self, id: &str, failed: bool, at: u64, out: &mut Vec<Effect>) {
-        let begun = self.call_in(id, CallState::Begun).is_some();
-        // A pure call has no durable begin of its own.
-        let pure = self
-            .call_in(id, CallState::Allowed)
-            .is_some_and(|call| !needs_intent(call));
-        if begun || pure {
+        if self.running_call(id).is_some() {
             self.settle(id, Outcome::Done { failed }, at, out);
+        }
+    }
+
+    fn unanswered(&mut self, id: &str, at: u64, out: &mut Vec<Effect>) {
+        let Some(call) = self.running_call(id) else {
+            return;
+        };
+        match (call.note_unanswered(), call.spec.effect) {
+            (false, EffectClass::Pure) => {
+                self.settle(id, Outcome::Done { failed: true }, at, out);
+            }
+            (false, EffectClass::Keyed) => {
+                call.state = CallState::InDoubt;
+                let call = id.to_owned();
+                out.push(Effect::Doubt { call });
+            }
+            _ => out.extend(call.resume()),
         }
     }
 
@@ -221,10 +280,13 @@ impl Turn {
         if self.phase == Phase::Queued {
             return;
         }
-        if self.resumes >= self.limits.resumes {
-            return self.finish(Cause::Parked, out);
+        // Taking up a question again tries nothing, so it is no try in vain.
+        if !self.only_waits_for_a_person() {
+            if self.resumes >= self.limits.resumes {
+                return self.finish(Cause::Parked, out);
+            }
+            self.resumes += 1;
         }
-        self.resumes += 1;
         if at >= self.deadline_at() && !self.waits_for_a_person() {
             return self.finish(Cause::TimeLimit, out);
         }
@@ -240,6 +302,11 @@ impl Turn {
     fn waits_for_a_person(&self) -> bool {
         let in_doubt = |call: &Call| call.state == CallState::InDoubt;
         self.phase == Phase::Paused || self.calls().iter().any(in_doubt)
+    }
+
+    fn only_waits_for_a_person(&self) -> bool {
+        let idle = |call: &Call| call.state == CallState::InDoubt || call.is_settled();
+        self.waits_for_a_person() && self.calls().iter().all(idle)
     }
 
     fn tick(&mut self, at: u64, out: &mut Vec<Effect>) {
@@ -270,8 +337,7 @@ impl Turn {
     }
 
     fn next_step(&mut self, at: u64, out: &mut Vec<Effect>) {
-        let elapsed_ms = at.saturating_sub(self.began_at);
-        if let Some(cause) = self.spent.exceeded(&self.limits, elapsed_ms) {
+        if let Some(cause) = self.spent.exceeded(&self.limits, self.elapsed_ms(at)) {
             return self.finish(cause, out);
         }
         self.steered = false;
@@ -289,6 +355,10 @@ impl Turn {
         });
     }
 
+    fn elapsed_ms(&self, at: u64) -> u64 {
+        at.saturating_sub(self.began_at)
+    }
+
     fn stop(&mut self, cause: Cause, out: &mut Vec<Effect>) {
         out.push(Effect::StopAll);
         self.finish(cause, out);
@@ -303,6 +373,17 @@ impl Turn {
         if let Some(call) = self.call_in(id, from) {
             call.state = to;
         }
+    }
+
+    /// A call that may be at work: begun, or allowed and in no need of a durable begin.
+    fn running_call(&mut self, id: &str) -> Option<&mut Call> {
+        let Phase::Tools { calls } = &mut self.phase else {
+            return None;
+        };
+        let call = calls.iter_mut().find(|call| call.spec.id == id)?;
+        let pure = call.spec.effect == EffectClass::Pure;
+        let at_work = call.state == CallState::Begun || (pure && call.state == CallState::Allowed);
+        at_work.then_some(call)
     }
 
     fn call_in(&mut self, id: &str, state: CallState) -> Option<&mut Call> {
@@ -322,10 +403,10 @@ enum Outcome {
     Denied,
 }
 
-fn needs_intent(call: &Call) -> bool {
-    matches!(call.run(), Effect::Run { intent: true, .. })
-}
-
 #[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "trouble_tests.rs"]
+mod trouble_tests;

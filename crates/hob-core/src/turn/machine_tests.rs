@@ -1,7 +1,6 @@
 //! Tables for the ordinary ways of a run, and random journals for what must always hold.
 
 use super::*;
-use hob_wire::work::Effect as EffectClass;
 use proptest::prelude::*;
 
 fn turn() -> Turn {
@@ -29,6 +28,7 @@ fn asks_for(calls: Vec<CallSpec>) -> Event {
             calls,
             tokens: 10,
             micro_dollars: Some(1),
+            misfit: false,
         },
         at: 2,
     }
@@ -367,6 +367,7 @@ fn any_event() -> impl Strategy<Value = Event> {
                     calls,
                     tokens: 1,
                     micro_dollars: None,
+                    misfit: false,
                 },
                 at,
             }
@@ -392,6 +393,13 @@ fn any_event() -> impl Strategy<Value = Event> {
             answer: DoubtAnswer::DidNot,
             at: 1
         }),
+        id().prop_map(|call| Event::Unanswered { call, at: 1 }),
+        Just(Event::Lost {
+            tokens: 1,
+            micro_dollars: None,
+            at: 1
+        }),
+        Just(Event::Retried { at: 1 }),
         Just(Event::Restarted { at: 1 }),
         Just(Event::OutOfMoney { at: 1 }),
         Just(Event::MoneyAllowed { at: 1 }),

@@ -12,6 +12,7 @@
 //! - after a restart a pure or keyed call runs again, a probeable one is probed, an opaque one is
 //!   in doubt: never a silent repeat, never a silent loss
 //! - every limit ends the run with its own cause, and none is overrun by more than one model call
+//! - the time a person takes to answer for money or for a call in doubt is not the run's time
 
 mod calls;
 mod limits;
@@ -33,6 +34,14 @@ pub enum Event {
     Begin { at: u64 },
     /// The model's answer is complete.
     ModelDone { answer: Answer, at: u64 },
+    /// A model call ended without an answer and may have cost this much.
+    Lost {
+        tokens: u64,
+        micro_dollars: Option<u64>,
+        at: u64,
+    },
+    /// The same step is tried once more, with the same model or another.
+    Retried { at: u64 },
     /// The model could not answer, after all retries and fallbacks.
     ModelFailed { at: u64 },
     /// A permission was given or denied.
@@ -45,6 +54,8 @@ pub enum Event {
     Begun { call: String, at: u64 },
     /// A call has its result.
     ToolDone { call: String, failed: bool, at: u64 },
+    /// Whoever ran a call went away or stayed silent: it is treated as after a restart.
+    Unanswered { call: String, at: u64 },
     /// A probe said whether an earlier call happened.
     Probed { call: String, found: Found, at: u64 },
     /// A person answered for a call in doubt.
@@ -67,6 +78,31 @@ pub enum Event {
     Tick { at: u64 },
 }
 
+impl Event {
+    /// When it happened.
+    pub fn at(&self) -> u64 {
+        match self {
+            Event::Begin { at }
+            | Event::ModelDone { at, .. }
+            | Event::Lost { at, .. }
+            | Event::Retried { at }
+            | Event::ModelFailed { at }
+            | Event::Decided { at, .. }
+            | Event::Begun { at, .. }
+            | Event::ToolDone { at, .. }
+            | Event::Unanswered { at, .. }
+            | Event::Probed { at, .. }
+            | Event::Resolved { at, .. }
+            | Event::Steered { at }
+            | Event::OutOfMoney { at }
+            | Event::MoneyAllowed { at }
+            | Event::Cancelled { at }
+            | Event::Restarted { at }
+            | Event::Tick { at } => *at,
+        }
+    }
+}
+
 /// A complete answer of a model, as far as the machine cares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
@@ -75,6 +111,9 @@ pub struct Answer {
     pub tokens: u64,
     /// Millionths of a dollar; nothing when the price is unknown.
     pub micro_dollars: Option<u64>,
+    /// It is not of the form that was asked for; the model is told so once.
+    #[serde(default)]
+    pub misfit: bool,
 }
 
 /// A call the model asks for.

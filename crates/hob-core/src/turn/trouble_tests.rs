@@ -1,0 +1,208 @@
+//! What a run does when a model call, a tool or a permission does not go as hoped.
+
+use super::super::{Answer, CallSpec, Effect, Event, Limits, Turn};
+use hob_wire::work::Effect as EffectClass;
+use hob_wire::work::{Cause, DoubtAnswer};
+
+fn feed(turn: &mut Turn, event: Event) -> Vec<Effect> {
+    let mut out = Vec::new();
+    turn.step(event, &mut out);
+    out
+}
+
+fn begun(limits: Limits) -> Turn {
+    let mut turn = Turn::new(limits);
+    feed(&mut turn, Event::Begin { at: 1 });
+    turn
+}
+
+fn answer(calls: &[(&str, EffectClass)], misfit: bool) -> Event {
+    let calls = calls.iter().map(|(id, effect)| CallSpec {
+        id: (*id).to_owned(),
+        tool: "tool".to_owned(),
+        args: format!("{{\"id\":\"{id}\"}}"),
+        effect: *effect,
+    });
+    Event::ModelDone {
+        answer: Answer {
+            calls: calls.collect(),
+            misfit,
+            ..Answer::default()
+        },
+        at: 2,
+    }
+}
+
+fn at_work(class: EffectClass) -> Turn {
+    let mut turn = begun(Limits::DEFAULT);
+    feed(&mut turn, answer(&[("a", class)], false));
+    feed(&mut turn, decided("a", true));
+    let call = "a".to_owned();
+    feed(&mut turn, Event::Begun { call, at: 3 });
+    turn
+}
+
+fn decided(id: &str, allowed: bool) -> Event {
+    let call = id.to_owned();
+    let at = 3;
+    Event::Decided { call, allowed, at }
+}
+
+fn unanswered() -> Event {
+    Event::Unanswered {
+        call: "a".to_owned(),
+        at: 4,
+    }
+}
+
+fn finish(cause: Cause) -> Effect {
+    Effect::Finish { cause }
+}
+
+fn call_model(step: u32, attempt: u32) -> Effect {
+    Effect::CallModel { step, attempt }
+}
+
+#[test]
+fn a_failed_model_call_is_tried_again_as_the_next_attempt_of_its_step() {
+    let mut turn = begun(Limits {
+        steps: 1,
+        ..Limits::DEFAULT
+    });
+    let again = feed(&mut turn, Event::Retried { at: 2 });
+    assert_eq!(again, [call_model(1, 2)], "the last step may be retried");
+    assert_eq!(
+        feed(&mut turn, Event::ModelFailed { at: 3 }),
+        [finish(Cause::ModelFailed)]
+    );
+}
+
+#[test]
+fn what_a_lost_attempt_may_have_cost_counts() {
+    let limits = Limits {
+        micro_dollars: 10,
+        ..Limits::DEFAULT
+    };
+    let lost = |micro_dollars| Event::Lost {
+        tokens: 0,
+        micro_dollars: Some(micro_dollars),
+        at: 2,
+    };
+    let mut turn = begun(limits);
+    feed(&mut turn, lost(9));
+    assert_eq!(
+        feed(&mut turn, Event::Retried { at: 2 }),
+        [call_model(1, 2)]
+    );
+    feed(&mut turn, lost(1));
+    assert_eq!(
+        feed(&mut turn, Event::Retried { at: 2 }),
+        [finish(Cause::MoneyLimit)]
+    );
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_asked_for_once_more() {
+    let mut turn = begun(Limits::DEFAULT);
+    assert_eq!(feed(&mut turn, answer(&[], true)), [call_model(2, 1)]);
+    let mut mended = turn.clone();
+    assert_eq!(
+        feed(&mut mended, answer(&[], false)),
+        [finish(Cause::Answered)]
+    );
+    assert_eq!(
+        feed(&mut turn, answer(&[], true)),
+        [finish(Cause::ModelFailed)]
+    );
+}
+
+#[test]
+fn a_call_nobody_answers_is_treated_by_what_repeating_it_does() {
+    let call = || "a".to_owned();
+    let intent = |intent| Effect::Run {
+        call: call(),
+        intent,
+    };
+    let expected = [
+        (EffectClass::Pure, intent(false)),
+        (EffectClass::Keyed, intent(true)),
+        (EffectClass::Probeable, Effect::Probe { call: call() }),
+        (EffectClass::Opaque, Effect::Doubt { call: call() }),
+    ];
+    for (class, effect) in expected {
+        let mut turn = at_work(class);
+        assert_eq!(feed(&mut turn, unanswered()), [effect], "{class:?}");
+    }
+}
+
+#[test]
+fn a_call_is_not_repeated_for_ever() {
+    let mut keyed = at_work(EffectClass::Keyed);
+    let mut pure = at_work(EffectClass::Pure);
+    for _ in 0..2 {
+        assert!(matches!(
+            feed(&mut keyed, unanswered())[..],
+            [Effect::Run { .. }]
+        ));
+        assert!(matches!(
+            feed(&mut pure, unanswered())[..],
+            [Effect::Run { .. }]
+        ));
+    }
+    assert!(matches!(
+        feed(&mut keyed, unanswered())[..],
+        [Effect::Doubt { .. }]
+    ));
+    assert_eq!(
+        feed(&mut pure, unanswered()),
+        [call_model(2, 1)],
+        "the model is told that it failed"
+    );
+}
+
+#[test]
+fn a_yes_may_be_taken_back_until_the_call_has_begun() {
+    let mut turn = begun(Limits::DEFAULT);
+    feed(&mut turn, answer(&[("a", EffectClass::Opaque)], false));
+    feed(&mut turn, decided("a", true));
+    assert_eq!(feed(&mut turn, decided("a", false)), [call_model(2, 1)]);
+
+    let mut turn = at_work(EffectClass::Opaque);
+    assert_eq!(feed(&mut turn, decided("a", false)), []);
+}
+
+#[test]
+fn a_question_to_a_person_survives_any_number_of_restarts() {
+    let mut turn = at_work(EffectClass::Opaque);
+    for at in 10..30 {
+        let asked = feed(&mut turn, Event::Restarted { at });
+        assert!(matches!(asked[..], [Effect::Doubt { .. }]), "{asked:?}");
+    }
+}
+
+#[test]
+fn the_time_a_person_takes_is_not_the_runs() {
+    let limits = Limits {
+        wall_ms: 100,
+        ..Limits::DEFAULT
+    };
+    let mut turn = begun(limits);
+    feed(&mut turn, Event::OutOfMoney { at: 50 });
+    feed(&mut turn, Event::MoneyAllowed { at: 5_000 });
+    assert_eq!(feed(&mut turn, Event::Tick { at: 5_020 }), []);
+    let stopped = [Effect::StopAll, finish(Cause::TimeLimit)];
+    assert_eq!(feed(&mut turn, Event::Tick { at: 5_060 }), stopped);
+
+    let mut turn = begun(limits);
+    feed(&mut turn, answer(&[("a", EffectClass::Opaque)], false));
+    feed(&mut turn, decided("a", true));
+    let call = "a".to_owned();
+    feed(&mut turn, Event::Begun { call, at: 3 });
+    feed(&mut turn, Event::Restarted { at: 10 });
+    let resolved = Event::Resolved {
+        call: "a".to_owned(),
+        answer: DoubtAnswer::Happened,
+        at: 9_000,
+    };
+    assert_eq!(feed(&mut turn, resolved), [call_model(2, 1)]);
+}
