@@ -3,6 +3,7 @@
 //! - [`context`]: which turns of a history fit a model's window
 //! - [`failover`]: what follows a failed model call
 //! - [`fallback`]: tool calls in plain text
+//! - [`follow`]: what a face shows of a run's stream, whatever was lost on the way
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
@@ -14,6 +15,7 @@
 pub mod context;
 pub mod failover;
 pub mod fallback;
+pub mod follow;
 pub mod limiter;
 pub mod reconnect;
 pub mod retention;
