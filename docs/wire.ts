@@ -461,6 +461,8 @@ export interface ServiceInfo {
   events: string[];
   subscriptions: string[];
   pendingRequests: number;
+  /** The connection that serves it; missing for a built-in one. */
+  connection?: number | null;
 }
 
 export interface ServiceNamed {

@@ -55,6 +55,7 @@ fn service_info(service: &Service) -> ServiceInfo {
         events: offer.topics(),
         subscriptions: hears,
         pending_requests: owner.map_or(0, |it| count(it.pending.len())),
+        connection: owner.filter(|_| !offer.builtin).map(|it| it.id),
     }
 }
 

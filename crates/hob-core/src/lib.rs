@@ -5,6 +5,7 @@
 //! - [`fallback`]: tool calls in plain text
 //! - [`follow`]: what a face shows of a run's stream, whatever was lost on the way
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
+//! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
 //! - [`turn`]: what an agent run does next
@@ -17,6 +18,7 @@ pub mod failover;
 pub mod fallback;
 pub mod follow;
 pub mod limiter;
+pub mod permission;
 pub mod reconnect;
 pub mod retention;
 pub mod turn;

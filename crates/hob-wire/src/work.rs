@@ -1,8 +1,10 @@
-//! Words of work that the pure machines share with the wire: what repeating a call does, where a
-//! run must stop and why it did.
+//! Words of work that the pure machines share with the wire: what a tool declares, what repeating
+//! a call does, how far an approval reaches, where a run must stop and why it did.
 
+use crate::id::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What repeating a call does, which decides how it may be retried after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,4 +74,100 @@ pub enum DoubtAnswer {
     DidNot,
     /// End the run.
     GiveUp,
+}
+
+/// What a tool declares, once; approval sentence, schema and lists derive from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolSpec {
+    /// The plain name a model sees: lower-case letters, digits and underscores.
+    pub name: String,
+    /// Other names it is known by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// What it does, for the model.
+    pub description: String,
+    /// A JSON Schema of its arguments, an object.
+    pub parameters: Value,
+    pub tier: Tier,
+    pub effect: Effect,
+    /// Which arguments name things that rules speak of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Need>,
+    /// What a person is asked, with arguments as `{name}`: `Write {path}`.
+    pub approval: String,
+    /// How long a call may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// How far a tool reaches.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// Looks only.
+    Read,
+    /// Changes files or stored things.
+    Write,
+    /// Runs programs.
+    Exec,
+    /// Reaches other machines or people.
+    External,
+}
+
+/// An argument that a permission rule can match by what it names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Need {
+    pub kind: NeedKind,
+    /// The argument that names it.
+    pub arg: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NeedKind {
+    Path,
+    Host,
+    Command,
+}
+
+/// For whom and where a tool runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolContext {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The call's id within its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// The same for every repeat of the same call: what makes a keyed effect happen once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The folder it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    Allow,
+    Deny,
+}
+
+/// How far an answer reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    #[default]
+    Once,
+    Run,
+    Session,
+    Folder,
+    Always,
 }

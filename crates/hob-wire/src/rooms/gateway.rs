@@ -164,6 +164,9 @@ pub struct ServiceInfo {
     pub events: Vec<String>,
     pub subscriptions: Vec<String>,
     pub pending_requests: u64,
+    /// The connection that serves it; missing for a built-in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,8 @@
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
-use crate::rooms::tool::{Tier, ToolContext, ToolSpec};
+pub use crate::work::{Decision, Reach};
+use crate::work::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +25,11 @@ methods! { "permissions";
         params: RedeemParams, result: Redeemed, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
+    /// Takes back the questions of a run that is over; whoever waits for one is denied.
+    Withdraw = "permission.withdraw" {
+        params: WithdrawParams, result: Withdrawn, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
     /// Lists the questions that wait for an answer.
     Pending = "permission.pending" {
         params: PendingParams, result: Questions, scope: Read, effect: Pure,
@@ -36,7 +42,7 @@ events! { "permissions";
     PermissionRequested = "permission.requested" {
         payload: Question, scope: Read, durability: Logged,
     }
-    /// A question was answered, or its deadline passed.
+    /// A question was answered, was taken back, or its deadline passed.
     PermissionAnswered = "permission.answered" {
         payload: Answered, scope: Read, durability: Logged,
     }
@@ -52,6 +58,10 @@ pub struct AskParams {
     /// The farthest this call may reach; beyond it, it is denied without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Tier>,
+    /// The digest of an earlier yes, as the run's journal has it: the very same call, taken up
+    /// after a restart, is not asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,8 +71,11 @@ pub struct Ruling {
     /// For `tool.execute`, when allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-    /// Who decided: a rule, a token's name, or `deadline`.
+    /// Who decided: a rule, a token's name, `deadline`, or `withdrawn` with its run.
     pub by: String,
+    /// What the ticket is bound to; a journal keeps it as `approved`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Why it was denied, for the model and the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -73,6 +86,8 @@ pub struct Ruling {
 pub struct RedeemParams {
     pub ticket: String,
     pub tool: String,
+    /// The hash of what the tool declares now: a tool that changed since the question is not run.
+    pub fingerprint: String,
     pub args: Value,
     pub context: ToolContext,
 }
@@ -82,6 +97,19 @@ pub struct RedeemParams {
 pub struct Redeemed {
     /// The digest it was bound to.
     pub digest: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WithdrawParams {
+    pub run_id: RunId,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Withdrawn {
+    /// The questions that were open.
+    pub questions: u32,
 }
 
 /// What a person is asked.
@@ -135,25 +163,6 @@ pub struct AnswerParams {
     pub digest: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    Allow,
-    Deny,
-}
-
-/// How far an answer reaches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Reach {
-    #[default]
-    Once,
-    Run,
-    Session,
-    Folder,
-    Always,
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
@@ -163,6 +172,6 @@ pub struct Answered {
     pub decision: Decision,
     #[serde(default)]
     pub scope: Reach,
-    /// Who answered: a token's name, or `deadline`.
+    /// Who answered: a token's name, `deadline`, or `withdrawn` with its run.
     pub by: String,
 }

@@ -7,7 +7,8 @@
 //! [`CancelParams`]) it is told when a call must stop.
 
 use crate::content::Part;
-use crate::method::{Cli, Effect, methods};
+use crate::method::{Cli, methods};
+pub use crate::work::{Need, NeedKind, Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,64 +46,6 @@ methods! { "tools";
     }
 }
 
-/// What a tool declares, once; approval sentence, schema and lists derive from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolSpec {
-    /// The plain name a model sees: lower-case letters, digits and underscores.
-    pub name: String,
-    /// Other names it is known by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aliases: Vec<String>,
-    /// What it does, for the model.
-    pub description: String,
-    /// A JSON Schema of its arguments, an object.
-    pub parameters: Value,
-    pub tier: Tier,
-    pub effect: Effect,
-    /// Which arguments name things that rules speak of.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<Need>,
-    /// What a person is asked, with arguments as `{name}`: `Write {path}`.
-    pub approval: String,
-    /// How long a call may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-}
-
-/// How far a tool reaches.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Tier {
-    /// Looks only.
-    Read,
-    /// Changes files or stored things.
-    Write,
-    /// Runs programs.
-    Exec,
-    /// Reaches other machines or people.
-    External,
-}
-
-/// An argument that a permission rule can match by what it names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Need {
-    pub kind: NeedKind,
-    /// The argument that names it.
-    pub arg: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NeedKind {
-    Path,
-    Host,
-    Command,
-}
-
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListParams {}
@@ -118,6 +61,9 @@ pub struct Tools {
 pub struct DescribeParams {
     /// The tool's name or alias.
     pub name: String,
+    /// Wait a while for a tool whose service is gone or has not come back yet.
+    #[serde(default)]
+    pub wait: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,25 +76,6 @@ pub struct ExecuteParams {
     /// The approval this call was given; single use, bound to name, arguments and context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-}
-
-/// For whom and where a tool runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ToolContext {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_key: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<crate::id::RunId>,
-    /// The call's id within its run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call_id: Option<String>,
-    /// The same for every repeat of the same call: what makes a keyed effect happen once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// The folder it works in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,143 @@
+use super::*;
+use hob_wire::work::Decision::{Allow, Deny};
+use proptest::prelude::*;
+
+fn run(number: u8) -> RunId {
+    let text = format!("00000000-0000-7000-8000-0000000000{number:02x}");
+    text.parse().expect("is an id")
+}
+
+fn matter(number: u8, call: &str, digest: &str) -> Matter {
+    Matter {
+        run: run(number),
+        call: call.to_owned(),
+        digest: digest.to_owned(),
+    }
+}
+
+fn book() -> Book {
+    Book::new(Bounds::DEFAULT)
+}
+
+#[test]
+fn the_first_valid_answer_counts_and_the_second_does_not() {
+    let mut book = book();
+    assert_eq!(book.ask("q1", matter(1, "c", "d"), 100), Ok(Opened::New));
+    let settled = book.answer("q1", Allow, Some("d"), 50).expect("counts");
+    assert_eq!(settled.decision, Allow);
+    assert_eq!(book.answer("q1", Deny, None, 51), Err(Refused::NotOpen));
+    assert!(book.expire(1_000).is_empty(), "it is settled");
+}
+
+#[test]
+fn an_answer_to_something_else_leaves_the_question_open() {
+    let mut book = book();
+    book.ask("q1", matter(1, "c", "d"), 100).expect("is asked");
+    let other = book.answer("q1", Allow, Some("e"), 1);
+    assert_eq!(other, Err(Refused::OtherDigest));
+    book.answer("q1", Deny, Some("d"), 2).expect("still counts");
+}
+
+#[test]
+fn the_deadline_denies_and_a_later_yes_does_not_count() {
+    let mut book = book();
+    book.ask("q1", matter(1, "c", "d"), 100).expect("is asked");
+    assert_eq!(book.next_deadline_ms(), Some(100));
+    assert_eq!(book.answer("q1", Allow, None, 100), Err(Refused::Late));
+    let settled = book.expire(100);
+    assert_eq!(settled.len(), 1);
+    assert_eq!(settled[0].decision, Deny);
+    assert_eq!(book.next_deadline_ms(), None);
+}
+
+#[test]
+fn the_same_matter_is_one_question() {
+    let mut book = book();
+    book.ask("q1", matter(1, "c", "d"), 100).expect("is asked");
+    let again = book.ask("q2", matter(1, "c", "d"), 500);
+    assert_eq!(again, Ok(Opened::Joined("q1".to_owned())));
+    assert_eq!(book.ask("q3", matter(1, "c", "e"), 100), Ok(Opened::New));
+}
+
+#[test]
+fn a_run_that_ends_takes_its_questions_along_and_no_others() {
+    let mut book = book();
+    book.ask("q1", matter(1, "a", "d"), 100).expect("is asked");
+    book.ask("q2", matter(2, "a", "d"), 100).expect("is asked");
+    let settled = book.withdraw(run(1));
+    assert_eq!(settled.len(), 1);
+    assert_eq!(settled[0].id, "q1");
+    book.answer("q2", Allow, None, 1).expect("is still open");
+}
+
+#[test]
+fn a_ticket_is_taken_up_once() {
+    let mut book = book();
+    book.grant("t", "d", 0).expect("has room");
+    assert_eq!(book.redeem("t", "d", 1), Ok(()));
+    assert_eq!(book.redeem("t", "d", 2), Err(NoTicket::Unknown));
+}
+
+#[test]
+fn a_ticket_shown_for_something_else_is_burnt() {
+    let mut book = book();
+    book.grant("t", "d", 0).expect("has room");
+    assert_eq!(book.redeem("t", "e", 1), Err(NoTicket::OtherDigest));
+    assert_eq!(book.redeem("t", "d", 2), Err(NoTicket::Unknown));
+}
+
+#[test]
+fn a_ticket_does_not_wait_for_ever() {
+    let mut book = book();
+    book.grant("t", "d", 5).expect("has room");
+    let late = 5 + Bounds::DEFAULT.ticket_ms;
+    assert_eq!(book.redeem("t", "d", late), Err(NoTicket::Expired));
+}
+
+#[test]
+fn a_full_book_refuses_and_forgets_nothing() {
+    let bounds = Bounds {
+        questions_max: 2,
+        questions_of_run_max: 1,
+        tickets_max: 1,
+        ticket_ms: 10,
+    };
+    let mut book = Book::new(bounds);
+    book.ask("q1", matter(1, "a", "d"), 9).expect("has room");
+    let second = book.ask("q2", matter(1, "b", "d"), 9);
+    assert_eq!(second, Err(Full::QuestionsOfRun));
+    book.ask("q3", matter(2, "a", "d"), 9).expect("has room");
+    let third = book.ask("q4", matter(3, "a", "d"), 9);
+    assert_eq!(third, Err(Full::Questions));
+    book.grant("t1", "d", 0).expect("has room");
+    assert_eq!(book.grant("t2", "d", 9), Err(Full::Tickets));
+    book.grant("t3", "d", 10).expect("the first has expired");
+    assert_eq!(book.redeem("t1", "d", 10), Err(NoTicket::Unknown));
+}
+
+proptest! {
+    /// Whatever is asked, answered and expired in whatever order: a question settles once.
+    #[test]
+    fn a_question_settles_once(steps in prop::collection::vec((0..4_u8, 0..4_u8, 0..50_u64), 0..80)) {
+        let mut book = book();
+        let mut settled = std::collections::BTreeSet::new();
+        let mut asked = 0_u32;
+        for (kind, which, now) in steps {
+            let over: Vec<Settled> = match kind {
+                0 => {
+                    asked += 1;
+                    let id = format!("q{asked}");
+                    let _ = book.ask(&id, matter(which, "c", &id), 25);
+                    Vec::new()
+                }
+                1 => book.answer(&format!("q{which}"), Allow, None, now).into_iter().collect(),
+                2 => book.expire(now),
+                _ => book.withdraw(run(which)),
+            };
+            for it in over {
+                prop_assert!(it.decision == Deny || now < 25, "a late yes counted");
+                prop_assert!(settled.insert(it.id), "settled twice");
+            }
+        }
+    }
+}
