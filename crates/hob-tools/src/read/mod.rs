@@ -1,0 +1,187 @@
+//! `read`: lines of a file of the workspace, or a picture.
+//!
+//! Invariants: never more than the bounds below, whatever the file; a file that is neither text
+//! nor a picture is described, not shown.
+
+use crate::beneath::{self, Opened};
+use crate::outcome::{failed, said};
+use crate::{Entry, Ground, Running};
+use data_encoding::BASE64;
+use hob_core::permission::{Approved, Work};
+use hob_wire::content::Part;
+use hob_wire::rooms::tool::Executed;
+use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use lines::{Lines, Page};
+use serde::Deserialize;
+use serde_json::json;
+use std::io::{self, Read, Seek};
+
+mod lines;
+
+/// Lines of one answer, unless told.
+const LINES_DEFAULT: usize = 1_000;
+/// Lines of one answer, at the most.
+const LINES_MAX: usize = 5_000;
+/// Bytes of the largest picture: its base64 must fit a message.
+const IMAGE_BYTES_MAX: u64 = 2_500_000;
+/// Bytes looked at to tell what a file is.
+const HEAD_BYTES: usize = 8_192;
+
+pub(crate) const ENTRY: Entry = Entry { spec, run };
+
+#[derive(Debug, Deserialize)]
+struct Args {
+    path: String,
+    offset: Option<usize>,
+    limit: Option<usize>,
+}
+
+fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "read".to_owned(),
+        aliases: Vec::new(),
+        description:
+            "Reads a file of the workspace: lines of a text, or a picture (PNG, JPEG, GIF, WebP)."
+                .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "string",
+                    "description": "The file, relative to the workspace.",
+                },
+                "offset": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "The first line to read, counted from 1.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": LINES_MAX,
+                    "description": format!("How many lines; {LINES_DEFAULT} when missing."),
+                },
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        }),
+        tier: Tier::Read,
+        effect: Effect::Pure,
+        needs: vec![Need {
+            kind: NeedKind::Path,
+            arg: "path".to_owned(),
+        }],
+        approval: "Read {path}".to_owned(),
+        timeout_ms: None,
+    }
+}
+
+fn run(call: Approved<Work>, ground: Ground) -> Running {
+    Box::pin(async move {
+        // A file system may be slow or dead; only this thread then waits for it.
+        let read = tokio::task::spawn_blocking(move || read(call.call(), &ground));
+        read.await
+            .unwrap_or_else(|_| failed("Reading was interrupted. Try again."))
+    })
+}
+
+fn read(work: &Work, ground: &Ground) -> Executed {
+    let args = match Args::deserialize(&work.args) {
+        Ok(args) => args,
+        Err(error) => return failed(format!("The arguments do not fit: {error}.")),
+    };
+    let workspace = work.context.workspace.as_deref();
+    let opened = match beneath::open(workspace, &args.path, ground.hidden()) {
+        Ok(opened) => opened,
+        Err(refusal) => return failed(refusal.to_string()),
+    };
+    show(opened, &args)
+        .unwrap_or_else(|error| failed(format!("'{}' cannot be read: {error}.", args.path)))
+}
+
+fn show(mut opened: Opened, args: &Args) -> io::Result<Executed> {
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    let limit = HEAD_BYTES as u64;
+    (&mut opened.file).take(limit).read_to_end(&mut head)?;
+    opened.file.rewind()?;
+    if let Some(mime_type) = picture(&head) {
+        return show_picture(opened, mime_type, args);
+    }
+    if head.contains(&0) {
+        return Ok(failed(format!(
+            "'{}' is no text and no picture that can be shown ({} bytes).",
+            args.path, opened.bytes
+        )));
+    }
+    let first = args.offset.unwrap_or(1).max(1);
+    let count = args.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX);
+    let page = Lines::new(opened.file).page(first, count)?;
+    Ok(show_page(&page, first, &args.path))
+}
+
+fn show_picture(mut opened: Opened, mime_type: &str, args: &Args) -> io::Result<Executed> {
+    let mut bytes = Vec::new();
+    let within = (&mut opened.file).take(IMAGE_BYTES_MAX + 1);
+    let count = { within }.read_to_end(&mut bytes)?;
+    if count as u64 > IMAGE_BYTES_MAX {
+        return Ok(failed(format!(
+            "'{}' is a picture of {} bytes; {IMAGE_BYTES_MAX} can be shown at the most. Make it smaller first.",
+            args.path, opened.bytes
+        )));
+    }
+    let data = BASE64.encode(&bytes);
+    Ok(Executed {
+        content: vec![Part::Image {
+            mime_type: mime_type.to_owned(),
+            data,
+        }],
+        is_error: false,
+        metadata: Some(json!({ "bytes": count, "mimeType": mime_type })),
+    })
+}
+
+fn show_page(page: &Page, first: usize, path: &str) -> Executed {
+    if page.lines == 0 && page.seen == 0 {
+        return said(format!("'{path}' is empty."));
+    }
+    if page.lines == 0 {
+        let reached = page.seen;
+        return failed(format!(
+            "'{path}' has {reached} lines; line {first} is beyond its end. Ask for an offset up to {reached}."
+        ));
+    }
+    let last = first + page.lines - 1;
+    let mut text = page.text.clone();
+    if page.more {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let next = last + 1;
+        let hint = format!("(lines {first} to {last}; more follow: go on with offset {next})");
+        text.push_str(&hint);
+    }
+    Executed {
+        metadata: Some(json!({ "firstLine": first, "lastLine": last, "more": page.more })),
+        ..said(text)
+    }
+}
+
+/// The kind of picture a file's first bytes announce.
+fn picture(head: &[u8]) -> Option<&'static str> {
+    let webp = head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP");
+    let kinds: [(bool, &'static str); 4] = [
+        (head.starts_with(b"\x89PNG\r\n\x1a\n"), "image/png"),
+        (head.starts_with(b"\xff\xd8\xff"), "image/jpeg"),
+        (
+            head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a"),
+            "image/gif",
+        ),
+        (webp, "image/webp"),
+    ];
+    let found = kinds.into_iter().find(|(is_it, _)| *is_it);
+    found.map(|(_, mime_type)| mime_type)
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;
