@@ -40,5 +40,9 @@ pub struct CostSummary {
 pub struct CostRow {
     /// A date such as `2026-11-15`, or a model id.
     pub name: String,
+    /// What is known of it: money is missing only when no call has a known price.
     pub cost: Cost,
+    /// Calls whose price is not known.
+    #[serde(default)]
+    pub unpriced: u32,
 }
