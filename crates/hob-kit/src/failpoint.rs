@@ -17,6 +17,17 @@ pub const POINTS: &[&str] = &[
     "session.send.after",
 ];
 
+/// The places of a run's life, which only a run reaches. In the order a run meets them.
+pub const RUN_POINTS: &[&str] = &[
+    "run.blob.synced",
+    "run.accept.before",
+    "run.accept.written",
+    "run.accept.after",
+    "run.step.before",
+    "run.step.written",
+    "run.step.after",
+];
+
 /// Reaches the place `name`; does nothing unless a fault build was told otherwise.
 #[cfg(feature = "failpoints")]
 pub fn reach(name: &str) {
