@@ -5,6 +5,7 @@
 //! before they write, so one that fails has all but always written nothing, and there is nothing
 //! to undo. Only if it has is the batch rolled back and run again, each command in a savepoint.
 
+use crate::blobs::{self, Hash};
 use crate::error::{StoreError, Trouble};
 use crate::events::{Place, insert_event};
 use crate::ids::Ids;
@@ -31,6 +32,8 @@ pub(crate) struct Batch<'c> {
     pub(crate) trimmed_to: Option<u64>,
     /// Whether a session was deleted whose messages are still there.
     pub(crate) left_messages: bool,
+    /// Blobs that no row names any more, to be removed after the commit.
+    pub(crate) unused_blobs: Vec<Hash>,
 }
 
 /// How a batch's commands went.
@@ -89,6 +92,7 @@ impl Batch<'_> {
         self.events.clear();
         self.trimmed_to = None;
         self.left_messages = false;
+        self.unused_blobs.clear();
     }
 
     /// Does `work` in a savepoint: wholly, or not at all. The outer error ends the whole batch.
@@ -98,6 +102,7 @@ impl Batch<'_> {
     ) -> Result<Result<T, StoreError>, StoreError> {
         let (last_seq, events) = (self.last_seq, self.events.len());
         let (trimmed_to, left_messages) = (self.trimmed_to, self.left_messages);
+        let unused_blobs = self.unused_blobs.len();
         self.control("SAVEPOINT command")?;
         let outcome = work(self).map_err(|trouble| trouble.about(self.file));
         if let Err(error) = &outcome {
@@ -105,6 +110,7 @@ impl Batch<'_> {
             self.heads.forget();
             self.events.truncate(events);
             (self.trimmed_to, self.left_messages) = (trimmed_to, left_messages);
+            self.unused_blobs.truncate(unused_blobs);
             // SQLite may have rolled the whole transaction back by itself.
             if error.is_fatal_to_batch() || self.sql.is_autocommit() {
                 return Err(error.clone());
@@ -122,6 +128,14 @@ impl Batch<'_> {
         self.last_seq = seq;
         self.events.push(event.logged_as(seq));
         Ok(seq)
+    }
+
+    /// Has a blob removed after the commit if no row names it.
+    pub(crate) fn drop_blob(&mut self, hash: Hash) -> rusqlite::Result<()> {
+        if !blobs::is_named(self, hash)? {
+            self.unused_blobs.push(hash);
+        }
+        Ok(())
     }
 
     /// Runs a statement that opens, closes or rolls back.

@@ -1,5 +1,6 @@
 //! Looking for rot. SQLite notices a damaged page only when it meets it; these look everywhere.
 
+use crate::blobs::{Hash, folder_of, problem as blob_problem};
 use crate::connection::{beside, open_reader};
 use crate::error::{StoreError, Trouble, mend};
 use crate::health::Health;
@@ -40,7 +41,7 @@ pub(crate) fn verify(database: &Path) -> Result<Verdict, StoreError> {
         }
     }
     let sql = open_reader(database).map_err(|error| StoreError::of_sqlite(&error, database))?;
-    let checked = check_all(&sql, &mut verdict);
+    let checked = check_all(&sql, database, &mut verdict);
     match checked.map_err(|trouble| trouble.about(database)) {
         Ok(()) => {}
         Err(error @ StoreError::Damaged { .. }) => verdict.problems.push(error.to_string()),
@@ -49,7 +50,7 @@ pub(crate) fn verify(database: &Path) -> Result<Verdict, StoreError> {
     Ok(verdict)
 }
 
-fn check_all(sql: &Connection, verdict: &mut Verdict) -> Result<(), Trouble> {
+fn check_all(sql: &Connection, database: &Path, verdict: &mut Verdict) -> Result<(), Trouble> {
     let version = migrations::version(sql)?;
     if version != migrations::SCHEMA {
         verdict.notes.push(format!(
@@ -66,6 +67,24 @@ fn check_all(sql: &Connection, verdict: &mut Verdict) -> Result<(), Trouble> {
     for (rule, select) in RULES {
         for row in problems(sql, select)? {
             verdict.problems.push(format!("{rule}: {row}"));
+        }
+    }
+    check_blobs(sql, &folder_of(database), verdict)
+}
+
+/// Every blob that a row names is there, and what its name says.
+fn check_blobs(sql: &Connection, folder: &Path, verdict: &mut Verdict) -> Result<(), Trouble> {
+    let mut select = sql.prepare(
+        "SELECT params_blob FROM run_tasks WHERE params_blob IS NOT NULL
+         UNION SELECT blob FROM journal WHERE blob IS NOT NULL",
+    )?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let problem = blob_problem(folder, Hash(row.get(0)?));
+        let problem = problem.map(|problem| problem.to_string());
+        verdict.problems.extend(problem);
+        if verdict.problems.len() >= PROBLEMS_MAX {
+            break;
         }
     }
     Ok(())
@@ -101,6 +120,49 @@ const RULES: &[(&str, &str)] = &[
     (
         "Events are numbered from 1",
         "SELECT 'event ' || seq FROM events WHERE seq < 1 LIMIT 20",
+    ),
+    (
+        "Every run has its task, and its session or one that is being deleted",
+        "SELECT 'run ' || r.row_id FROM runs r LEFT JOIN run_tasks t ON t.run = r.row_id
+         LEFT JOIN sessions s ON s.row_id = r.session
+         LEFT JOIN deletions d ON d.session = r.session
+         WHERE t.run IS NULL OR (s.row_id IS NULL AND d.session IS NULL) LIMIT 20",
+    ),
+    (
+        "A run has a cause and an end when it is done, and only then",
+        "SELECT 'run ' || row_id FROM runs WHERE (state = 'done') <> (ended_at IS NOT NULL)
+             OR (state = 'done') <> (cause IS NOT NULL) LIMIT 20",
+    ),
+    (
+        "Entries of a journal are numbered from 0 without holes, and counted",
+        "SELECT 'run ' || r.row_id || ' counts ' || r.journal_len || ' and has ' || count(j.place)
+         FROM runs r LEFT JOIN journal j ON j.run = r.row_id
+         JOIN sessions s ON s.row_id = r.session GROUP BY r.row_id
+         HAVING count(j.place) <> r.journal_len
+             OR (r.journal_len > 0 AND (min(j.place) <> 0 OR max(j.place) <> r.journal_len - 1))
+         LIMIT 20",
+    ),
+    (
+        "Every entry of a journal has its run",
+        "SELECT 'run ' || j.run FROM journal j LEFT JOIN runs r ON r.row_id = j.run
+         WHERE r.row_id IS NULL GROUP BY j.run LIMIT 20",
+    ),
+    (
+        "The sums of a day and model are those of the ledger",
+        "SELECT day || ' ' || model FROM (
+             SELECT day, model, calls, unpriced, micro_dollars, input_tokens, output_tokens
+             FROM spending UNION ALL
+             SELECT day, model, -1, -(micro_dollars IS NULL), -ifnull(micro_dollars, 0),
+                    -input_tokens, -output_tokens FROM ledger)
+         GROUP BY day, model HAVING sum(calls) <> 0 OR sum(unpriced) <> 0
+             OR sum(micro_dollars) <> 0 OR sum(input_tokens) <> 0 OR sum(output_tokens) <> 0
+         LIMIT 20",
+    ),
+    (
+        "What a session has spent is what the ledger says",
+        "SELECT 'session ' || s.row_id FROM sessions s
+         LEFT JOIN ledger l ON l.session = s.row_id GROUP BY s.row_id
+         HAVING s.spent <> ifnull(sum(l.micro_dollars), 0) LIMIT 20",
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! Why the store could not do something: a kind a program can match and a sentence a person can
 //! act on. Invariant: SQLite's own words never stand alone; the file and the next step do.
 
+use crate::runs::Purse;
 use hob_wire::{ErrorCode, WireError};
 use rusqlite::ffi;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,18 @@ pub enum StoreError {
     /// A bound of the store's own queues or times is reached.
     #[error("{0}")]
     Overloaded(String),
+    /// A call would go beyond a ceiling; nothing of the write was done.
+    #[error(
+        "The {which} budget of {} does not allow this call: {} are spent or reserved. Allow more, or raise the budget.",
+        dollars(*limit), dollars(*spent)
+    )]
+    OverBudget {
+        which: Purse,
+        /// The ceiling, in millionths of a dollar.
+        limit: u64,
+        /// Spent or reserved already.
+        spent: u64,
+    },
     #[error("The store is closed: hob is shutting down.")]
     Closed,
     /// A fault of hob's own.
@@ -102,6 +115,15 @@ pub(crate) fn mend(database: &Path) -> String {
     )
 }
 
+/// Millionths of a dollar as people write money.
+fn dollars(micro_dollars: u64) -> String {
+    let (whole, rest) = (micro_dollars / 1_000_000, micro_dollars % 1_000_000);
+    let digits = format!("{rest:06}");
+    // Cents always, finer digits only where there are any.
+    let fine = digits.trim_end_matches('0');
+    format!("${whole}.{fine:0<2}")
+}
+
 /// What stops a piece of SQL: SQLite, or a rule of ours.
 #[derive(Debug)]
 pub(crate) enum Trouble {
@@ -135,7 +157,7 @@ impl From<StoreError> for WireError {
         let (code, retryable) = match &error {
             StoreError::Full | StoreError::Overloaded(_) => (ErrorCode::Overloaded, true),
             StoreError::NotFound(_) => (ErrorCode::NotFound, false),
-            StoreError::Conflict(_) => (ErrorCode::Conflict, false),
+            StoreError::Conflict(_) | StoreError::OverBudget { .. } => (ErrorCode::Conflict, false),
             StoreError::Invalid(_) => (ErrorCode::InvalidParams, false),
             StoreError::Io(_) | StoreError::Closed => (ErrorCode::ServiceUnavailable, true),
             StoreError::Damaged { .. }

@@ -3,12 +3,14 @@
 //! Invariants: an event about a row is rebuilt to the very bytes it was published with; an event
 //! whose row is gone is left out; a page is empty only when nothing follows.
 
+use crate::runs::payload;
+use crate::runs::row::summary;
 use crate::value::{int, number, optional_uuid, uint};
 use bytes::Bytes;
 use hob_bus::{LogBounds, LoggedEvent, NewEvent, SessionTag};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::session::SessionCreatedPayload;
-use hob_wire::{MessageId, SessionId};
+use hob_wire::{MessageId, RunId, SessionId};
 use rusqlite::{Connection, Row};
 use std::io::Write;
 use std::sync::Arc;
@@ -23,6 +25,21 @@ pub(crate) enum Place {
     Session(i64),
     /// The message's row.
     Message { session: i64, message: i64 },
+    /// The run's row, as far as the log does not keep it.
+    Run { session: i64, run: i64, kept: Kept },
+}
+
+/// How much of the payload of an event about a run the log keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept {
+    /// Nothing: all of it is in the run's row.
+    Nothing,
+    All,
+    /// This many bytes; the rest is in a message.
+    Beginning {
+        bytes: usize,
+        message: i64,
+    },
 }
 
 pub(crate) fn insert_event(
@@ -32,17 +49,32 @@ pub(crate) fn insert_event(
     event: &NewEvent,
     place: Place,
 ) -> rusqlite::Result<()> {
-    let (session, message) = match place {
-        Place::Alone => (None, None),
-        Place::Session(session) => (Some(session), None),
-        Place::Message { session, message } => (Some(session), Some(message)),
+    let (session, message, run) = match place {
+        Place::Alone => (None, None, None),
+        Place::Session(session) => (Some(session), None, None),
+        Place::Message { session, message } => (Some(session), Some(message), None),
+        Place::Run { session, run, kept } => match kept {
+            Kept::Beginning { message, .. } => (Some(session), Some(message), Some(run)),
+            Kept::Nothing | Kept::All => (Some(session), None, Some(run)),
+        },
     };
-    let alone = matches!(place, Place::Alone);
-    let tag = event.session.as_ref().filter(|_| alone);
-    let payload = event.payload.as_deref().filter(|_| alone);
+    let tag = event.session.as_ref().filter(|_| session.is_none());
+    let payload = event.payload.as_deref();
+    let payload = match place {
+        Place::Alone
+        | Place::Run {
+            kept: Kept::All, ..
+        } => payload,
+        Place::Run {
+            kept: Kept::Beginning { bytes, .. },
+            ..
+        } => payload.and_then(|payload| payload.get(..bytes)),
+        Place::Session(_) | Place::Message { .. } | Place::Run { .. } => None,
+    };
     let mut insert = sql.prepare_cached(
-        "INSERT INTO events (seq, at, topic, source, session, message, session_id, session_key, payload)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO events
+         (seq, at, topic, source, session, message, session_id, session_key, payload, run)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     insert.execute((
         int(seq),
@@ -54,6 +86,7 @@ pub(crate) fn insert_event(
         tag.map(|tag| &*tag.id),
         tag.and_then(|tag| tag.key.as_deref()),
         payload,
+        run,
     ))?;
     Ok(())
 }
@@ -85,10 +118,15 @@ pub(crate) struct Page {
 pub(crate) fn page(sql: &Connection, after: u64, rows_max: usize) -> rusqlite::Result<Page> {
     let mut select = sql.prepare_cached(
         "SELECT e.seq, e.topic, e.source, e.session, e.message, e.session_id, e.session_key,
-                e.payload, s.id, s.key, s.kind, m.id, m.seq, m.role, m.at, m.content
+                e.payload, s.id, s.key, s.kind, m.id, m.seq, m.role, m.at, m.content, e.run,
+                r.id, t.task, r.state, r.step, r.attempt, r.resumed, r.text, r.success, r.cause,
+                r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model,
+                r.notes, r.started_at, r.ended_at
          FROM events e
          LEFT JOIN sessions s ON s.row_id = e.session
          LEFT JOIN messages m ON m.row_id = e.message AND m.session = e.session
+         LEFT JOIN runs r ON r.row_id = e.run AND e.payload IS NULL
+         LEFT JOIN run_tasks t ON t.run = r.row_id
          WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2",
     )?;
     let mut rows = select.query((int(after), int(rows_max as u64)))?;
@@ -139,6 +177,12 @@ fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEv
     };
     let key = row.get_ref(9)?.as_str_or_null()?;
     let face = SessionFace::new(SessionId(id), key);
+    if row.get::<_, Option<i64>>(16)?.is_some() {
+        return match of_run(row, &face)? {
+            Some(payload) => logged(Some(face.tag), Some(payload), names),
+            None => Ok(None),
+        };
+    }
     if row.get::<_, Option<i64>>(4)?.is_none() {
         let kind: String = row.get(10)?;
         let payload = created_payload(&face, &kind);
@@ -158,6 +202,26 @@ fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEv
         },
     );
     logged(Some(face.tag), Some(payload), names)
+}
+
+/// The payload of an event about a run; none when what it was made of is gone.
+fn of_run(row: &Row<'_>, session: &SessionFace) -> rusqlite::Result<Option<Bytes>> {
+    let topic = row.get_ref(1)?.as_str()?;
+    if let Some(kept) = row.get_ref(7)?.as_blob_or_null()? {
+        if row.get::<_, Option<i64>>(4)?.is_none() {
+            return Ok(Some(Bytes::copy_from_slice(kept)));
+        }
+        let content = row.get_ref(15)?.as_str_or_null()?;
+        return Ok(content.and_then(|content| payload::whole(topic, kept, content)));
+    }
+    let Some(run) = optional_uuid(row, 17)?.map(RunId) else {
+        return Ok(None);
+    };
+    if topic == payload::QUEUED {
+        let task = row.get_ref(18)?.as_str()?;
+        return Ok(Some(payload::queued(session, run, task)));
+    }
+    Ok(payload::completed(session, run, &summary(row, 19)?))
 }
 
 /// A session as its events show it.

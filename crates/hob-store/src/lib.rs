@@ -5,7 +5,8 @@
 //! - `connection`, `migrations`: how it is opened, and its schema
 //! - `lanes`, `writer`, `tact`, `batch`, `disk`: one thread that turns queued commands into transactions
 //! - `readers`: a few connections for everything that only reads
-//! - `sessions`, `tokens`, `events`, `retention`: the SQL of each thing
+//! - `sessions`, `runs`, `tokens`, `events`, `retention`: the SQL of each thing
+//! - `blobs`: what is too large for a row
 //! - `health`, `check`: whether the files are sound
 //! - `settings`: what a person may choose
 //!
@@ -14,6 +15,7 @@
 //! twice; a missing or damaged file is named and never begun anew by itself.
 
 mod batch;
+mod blobs;
 mod check;
 mod connection;
 mod disk;
@@ -31,6 +33,7 @@ mod page_limit;
 mod readers;
 mod retention;
 mod rules;
+mod runs;
 mod sessions;
 mod settings;
 mod shared;
@@ -43,6 +46,10 @@ mod writer;
 
 pub use check::Verdict;
 pub use error::StoreError;
+pub use runs::{
+    Accepted, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
+    RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,
+};
 pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};
 pub use tokens::TokenRow;

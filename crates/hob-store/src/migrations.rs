@@ -10,7 +10,10 @@ use hob_kit::failpoint;
 use rusqlite::Connection;
 use std::path::Path;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_house.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_house.sql"),
+    include_str!("migrations/0002_runs.sql"),
+];
 
 /// The schema this program writes.
 #[expect(clippy::cast_possible_truncation, reason = "a handful of files")]

@@ -14,6 +14,7 @@ use crate::inspect::{Inspection, inspect, keep_copy};
 use crate::mark::Claim;
 use crate::migrations::migrate;
 use crate::readers::Readers;
+use crate::runs::ledger;
 use crate::value::{int, number};
 use hob_bus::LogBounds;
 use hob_kit::clock::Clock;
@@ -182,6 +183,7 @@ impl Start {
                 [int(floor)],
             )?;
         }
+        ledger::forget_loose(&transaction)?;
         let start = Start::read(&transaction)?;
         transaction.commit()?;
         Ok(start)

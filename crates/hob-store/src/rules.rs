@@ -4,7 +4,8 @@
 use crate::error::StoreError;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::{
-    MESSAGE_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX, PAGE_ROWS_MAX, SESSION_KEY_BYTES_MAX,
+    FRAME_BYTES_MAX, MESSAGE_BYTES_MAX, METADATA_BYTES_MAX, NAME_BYTES_MAX, PAGE_ROWS_MAX,
+    SESSION_KEY_BYTES_MAX,
 };
 
 /// Kind of a session that names none.
@@ -52,6 +53,31 @@ pub(crate) fn metadata(json: &str) -> Result<(), StoreError> {
 /// A message's content as JSON text.
 pub(crate) fn content(json: &str) -> Result<(), StoreError> {
     at_most("`content`", json.len(), MESSAGE_BYTES_MAX)
+}
+
+/// A run's task, which becomes a message.
+pub(crate) fn task(task: &str) -> Result<(), StoreError> {
+    at_most("`task`", task.len(), MESSAGE_BYTES_MAX)
+}
+
+/// A run's parameters as JSON text.
+pub(crate) fn params(json: &str) -> Result<(), StoreError> {
+    at_most("A run's parameters", json.len(), FRAME_BYTES_MAX)
+}
+
+/// An entry of a journal as JSON text.
+pub(crate) fn journal_entry(json: &str) -> Result<(), StoreError> {
+    at_most("A journal entry", json.len(), FRAME_BYTES_MAX)
+}
+
+/// An event's payload as JSON text.
+pub(crate) fn payload(json: &str) -> Result<(), StoreError> {
+    at_most("An event's payload", json.len(), FRAME_BYTES_MAX)
+}
+
+/// The name of a model call in the ledger.
+pub(crate) fn call_key(key: &str) -> Result<(), StoreError> {
+    line("A call's key", key, NAME_BYTES_MAX)
 }
 
 /// How many rows a page gets.

@@ -1,5 +1,6 @@
 //! What the writer's thread and the handles of the store share.
 
+use crate::blobs::Blobs;
 use crate::health::Health;
 use crate::lanes::Lanes;
 use crate::readers::Readers;
@@ -11,17 +12,28 @@ pub(crate) struct Shared {
     pub(crate) lanes: Lanes,
     pub(crate) health: Arc<Health>,
     pub(crate) readers: Arc<Readers>,
+    pub(crate) blobs: Arc<Blobs>,
     /// A std mutex, because it is held for a few lines without await.
     bounds: Mutex<LogBounds>,
 }
 
+/// What they share from the start.
+#[derive(Debug)]
+pub(crate) struct SharedParts {
+    pub(crate) health: Arc<Health>,
+    pub(crate) readers: Arc<Readers>,
+    pub(crate) blobs: Blobs,
+    pub(crate) bounds: LogBounds,
+}
+
 impl Shared {
-    pub(crate) fn new(health: Arc<Health>, readers: Arc<Readers>, bounds: LogBounds) -> Self {
+    pub(crate) fn new(parts: SharedParts) -> Self {
         Shared {
             lanes: Lanes::new(),
-            health,
-            readers,
-            bounds: Mutex::new(bounds),
+            health: parts.health,
+            readers: parts.readers,
+            blobs: Arc::new(parts.blobs),
+            bounds: Mutex::new(parts.bounds),
         }
     }
 

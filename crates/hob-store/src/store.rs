@@ -1,5 +1,6 @@
 //! The handle every room holds.
 
+use crate::blobs::Blobs;
 use crate::check::{self, Verdict};
 use crate::error::StoreError;
 use crate::events;
@@ -9,7 +10,7 @@ use crate::retention::LIMITS;
 use crate::rules;
 use crate::sessions::read::{self, ListCursor};
 use crate::sessions::write::{self, Draft, Plan};
-use crate::shared::Shared;
+use crate::shared::{Shared, SharedParts};
 use crate::tokens::{self, TokenRow};
 use crate::writer::{Writer, WriterParts};
 use hob_bus::{BoxFuture, EventLog, LogBounds, LoggedEvent, NewEvent, Publisher};
@@ -71,7 +72,12 @@ impl Store {
         let opened = opening::open(&database, &options.clock, options.had_life)?;
         let epoch = opened.disk.epoch();
         let health = Arc::clone(&opened.health);
-        let shared = Arc::new(Shared::new(opened.health, opened.readers, opened.bounds));
+        let shared = Arc::new(Shared::new(SharedParts {
+            health: opened.health,
+            readers: opened.readers,
+            blobs: Blobs::new(&database, epoch),
+            bounds: opened.bounds,
+        }));
         let writer = Writer::new(WriterParts {
             shared: Arc::clone(&shared),
             disk: opened.disk,
@@ -313,6 +319,19 @@ impl Store {
         }
     }
 
+    /// Reads in one snapshot.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&rusqlite::Connection) -> Result<T, crate::error::Trouble> + Send + 'static,
+    {
+        self.0.shared.readers.read(work).await
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0.shared
+    }
+
     async fn log_page(&self, after: u64, limit: usize) -> Result<Vec<LoggedEvent>, StoreError> {
         let mut events = Vec::new();
         let mut reached = after;
@@ -370,7 +389,7 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     thread.map_err(|error| StoreError::Io(format!("a thread could not be started: {error}")))
 }
 
-fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value)
         .map_err(|error| StoreError::Invalid(format!("This cannot be written as JSON: {error}.")))
 }

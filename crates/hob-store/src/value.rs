@@ -31,3 +31,7 @@ pub(crate) fn optional_uuid(row: &Row<'_>, column: usize) -> rusqlite::Result<Op
         },
     }
 }
+
+pub(crate) fn optional_number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(uint))
+}

@@ -8,6 +8,7 @@
 //! order of commits; what a failed batch held is refused as a whole.
 
 use crate::batch::{Batch, Run};
+use crate::blobs::{BlobSweep, Hash};
 use crate::disk::Disk;
 use crate::error::{StoreError, Trouble};
 use crate::events;
@@ -64,6 +65,7 @@ struct Committed {
     last_seq: u64,
     trimmed_to: Option<u64>,
     left_messages: bool,
+    unused_blobs: Vec<Hash>,
     bulk_goes_on: bool,
 }
 
@@ -102,6 +104,8 @@ impl Writer {
     pub(crate) fn run(mut self) {
         let shared = Arc::clone(&self.shared);
         shared.lanes.submit_bulk(Box::new(Sweep));
+        let leftovers = BlobSweep::all(Arc::clone(&shared.blobs));
+        shared.lanes.submit_bulk(Box::new(leftovers));
         loop {
             self.queue_trim();
             let patience = self.patience();
@@ -176,6 +180,7 @@ impl Writer {
             events: Vec::with_capacity(self.commands.len()),
             trimmed_to: None,
             left_messages: false,
+            unused_blobs: Vec::new(),
         };
         batch.control("BEGIN IMMEDIATE")?;
         check_epoch(&batch, self.disk.epoch())?;
@@ -213,6 +218,7 @@ impl Writer {
             last_seq: batch.last_seq,
             trimmed_to: batch.trimmed_to,
             left_messages: batch.left_messages,
+            unused_blobs: batch.unused_blobs,
             events: batch.events,
             bulk_goes_on,
         })
@@ -226,6 +232,9 @@ impl Writer {
             .advance(committed.last_seq, committed.trimmed_to);
         if committed.left_messages {
             self.shared.lanes.submit_bulk(Box::new(Sweep));
+        }
+        for hash in committed.unused_blobs {
+            self.shared.blobs.remove(hash);
         }
         self.published_seq = committed.last_seq;
         if !committed.events.is_empty() {

@@ -1,11 +1,12 @@
 //! Changing sessions. Each function is one command: its rows and its event are committed together
 //! or not at all.
 
-use super::row::{self, Found};
+use super::row::{self, Found, Head};
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
 use crate::events::{MessageFace, Place, SessionFace, created_payload, encode, message_payload};
 use crate::lanes::{Bulk, Step};
+use crate::runs::remove;
 use crate::value::{int, number, uuid};
 use hob_bus::NewEvent;
 use hob_kit::failpoint;
@@ -108,6 +109,33 @@ pub(crate) fn send(
     {
         return Ok(sent);
     }
+    let (sent, _) = append(batch, head, draft)?;
+    Ok(sent)
+}
+
+/// Refuses a message whose key already made one, whatever its content.
+pub(crate) fn refuse_repeat(batch: &Batch<'_>, session: i64, draft: &Draft) -> Result<(), Trouble> {
+    let Some(key) = draft.idempotency_key.as_deref() else {
+        return Ok(());
+    };
+    match sent_before(batch, session, key, draft)? {
+        None => Ok(()),
+        Some(sent) => Err(StoreError::Conflict(format!(
+            "The idempotency key '{key}' already made message {} of this session.",
+            sent.seq
+        ))
+        .into()),
+    }
+}
+
+/// Adds a message to the session at `head`, with its event; answers its row too.
+pub(crate) fn append(
+    batch: &mut Batch<'_>,
+    head: Head,
+    draft: &Draft,
+) -> rusqlite::Result<(Sent, i64)> {
+    let key = draft.idempotency_key.as_deref();
+    let key = key.filter(|_| !failpoint::broken(16));
     let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
     let message = batch
@@ -147,10 +175,11 @@ pub(crate) fn send(
     };
     batch.log(event(&MESSAGE, head.face, payload), place)?;
     batch.heads.grown(head.row_id);
-    Ok(Sent {
+    let sent = Sent {
         message_id: id,
         seq,
-    })
+    };
+    Ok((sent, message))
 }
 
 /// The message that this key already made, if it did; refuses a key used for something else.
@@ -206,9 +235,11 @@ pub(crate) fn label(
     Ok(found(batch, session)?.session)
 }
 
-/// Deletes the session at once; of its messages the first few, and the rest as bulk work.
+/// Deletes the session at once; of its messages the first few, and the rest, with its runs, as
+/// bulk work. One whose run has not ended stays.
 pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Deleted, Trouble> {
     let found = found(batch, session)?;
+    let has_runs = remove::check(batch, found.row_id, &found.session.session_key)?;
     batch.heads.forget();
     let (id, messages) = (found.session.id, found.session.messages);
     batch
@@ -216,7 +247,7 @@ pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Dele
         .prepare_cached("DELETE FROM sessions WHERE row_id = ?1")?
         .execute([found.row_id])?;
     delete_messages(batch, found.row_id)?;
-    if messages > DELETE_STEP {
+    if messages > DELETE_STEP || has_runs {
         batch
             .sql
             .prepare_cached("INSERT INTO deletions (session) VALUES (?1)")?
@@ -260,7 +291,7 @@ impl Bulk for Sweep {
         let Some(session) = next else {
             return Ok(Step::Done);
         };
-        if delete_messages(batch, session)? == 0 {
+        if delete_messages(batch, session)? == 0 && !remove::step(batch, session)? {
             batch
                 .sql
                 .prepare_cached("DELETE FROM deletions WHERE session = ?1")?

@@ -1,0 +1,204 @@
+//! A run's row: how it is found, read and written.
+
+use super::words::{RunRow, RunSummary};
+use crate::error::StoreError;
+use crate::value::{int, number, optional_number, uuid};
+use hob_wire::rooms::agent::{Cost, RunState};
+use hob_wire::{RunId, SessionId};
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The columns of [`from_row`], in its order.
+pub(crate) const COLUMNS: &str = "r.id, s.id, s.key, t.task, t.limits, r.queued_at, r.journal_len,
+    r.first_message, r.last_message, r.state, r.step, r.attempt, r.resumed, r.text, r.success,
+    r.cause, r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model, r.notes,
+    r.started_at, r.ended_at";
+
+/// What [`COLUMNS`] come from, in this order. Runs whose session is gone are no longer shown.
+pub(crate) const TABLES: &str = "runs r CROSS JOIN sessions s ON s.row_id = r.session
+    CROSS JOIN run_tasks t ON t.run = r.row_id";
+
+pub(crate) fn find(sql: &Connection, run: RunId) -> rusqlite::Result<Option<RunRow>> {
+    sql.prepare_cached(&by_id())?
+        .query_row([&run.0.as_bytes()[..]], from_row)
+        .optional()
+}
+
+pub(crate) fn by_id() -> String {
+    format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id = ?1")
+}
+
+/// The little of a run that a step needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunHead {
+    pub(crate) row_id: i64,
+    pub(crate) state: RunState,
+    pub(crate) journal_len: u64,
+    pub(crate) first_message: Option<u64>,
+    pub(crate) last_message: Option<u64>,
+    pub(crate) session: SessionId,
+}
+
+pub(crate) fn head(sql: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
+    sql.prepare_cached(HEAD)?
+        .query_row([&run.0.as_bytes()[..]], |row| {
+            Ok(RunHead {
+                row_id: row.get(0)?,
+                state: state_of(row.get_ref(1)?.as_str()?)?,
+                journal_len: number(row, 2)?,
+                first_message: optional_number(row, 3)?,
+                last_message: optional_number(row, 4)?,
+                session: SessionId(uuid(row, 5)?),
+            })
+        })
+        .optional()
+}
+
+pub(crate) const HEAD: &str = "SELECT r.row_id, r.state, r.journal_len, r.first_message,
+    r.last_message, s.id FROM runs r CROSS JOIN sessions s ON s.row_id = r.session WHERE r.id = ?1";
+
+pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let session_id = SessionId(uuid(row, 1)?);
+    let key: Option<String> = row.get(2)?;
+    Ok(RunRow {
+        id: RunId(uuid(row, 0)?),
+        session_id,
+        session_key: key.unwrap_or_else(|| session_id.to_string()),
+        task: row.get(3)?,
+        limits: json(row.get_ref(4)?.as_str()?)?,
+        queued_at: number(row, 5)?,
+        journal_len: number(row, 6)?,
+        first_message: optional_number(row, 7)?,
+        last_message: optional_number(row, 8)?,
+        summary: summary(row, 9)?,
+    })
+}
+
+/// Reads a summary whose sixteen columns begin at `first`, in the order of [`COLUMNS`].
+pub(crate) fn summary(row: &Row<'_>, first: usize) -> rusqlite::Result<RunSummary> {
+    let at = |column: usize| first + column;
+    let cause = row.get_ref(at(6))?.as_str_or_null()?.map(word_of);
+    Ok(RunSummary {
+        state: state_of(row.get_ref(at(0))?.as_str()?)?,
+        step: small(row, at(1))?,
+        attempt: small(row, at(2))?,
+        resumed: small(row, at(3))?,
+        text: row.get(at(4))?,
+        success: row.get(at(5))?,
+        cause: cause.transpose()?,
+        message: row.get(at(7))?,
+        cost: Cost {
+            micro_dollars: optional_number(row, at(8))?,
+            input_tokens: number(row, at(9))?,
+            output_tokens: number(row, at(10))?,
+            calls: small(row, at(11))?,
+        },
+        model: row.get(at(12))?,
+        notes: json(row.get_ref(at(13))?.as_str()?)?,
+        started_at: optional_number(row, at(14))?,
+        ended_at: optional_number(row, at(15))?,
+    })
+}
+
+/// What a step changes of a run's row.
+#[derive(Debug)]
+pub(crate) struct Update<'a> {
+    pub(crate) row_id: i64,
+    pub(crate) journal_len: u64,
+    pub(crate) first_message: Option<u64>,
+    pub(crate) last_message: Option<u64>,
+    pub(crate) summary: &'a RunSummary,
+    /// JSON already.
+    pub(crate) notes: &'a str,
+}
+
+pub(crate) fn update(sql: &Connection, update: &Update<'_>) -> rusqlite::Result<()> {
+    let summary = update.summary;
+    let cost = &summary.cost;
+    let changed = sql.prepare_cached(UPDATE)?.execute(rusqlite::params![
+        update.row_id,
+        int(update.journal_len),
+        update.first_message.map(int),
+        update.last_message.map(int),
+        state_word(summary.state),
+        summary.step,
+        summary.attempt,
+        summary.resumed,
+        summary.text,
+        summary.success,
+        summary.cause.as_ref().map(word).transpose()?,
+        summary.message,
+        cost.micro_dollars.map(int),
+        int(cost.input_tokens),
+        int(cost.output_tokens),
+        cost.calls,
+        summary.model,
+        update.notes,
+        summary.started_at.map(int),
+        summary.ended_at.map(int),
+    ])?;
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(rusqlite::Error::QueryReturnedNoRows)
+    }
+}
+
+pub(crate) const UPDATE: &str = "UPDATE runs SET journal_len = ?2, first_message = ?3,
+    last_message = ?4, state = ?5, step = ?6, attempt = ?7, resumed = ?8, text = ?9, success = ?10,
+    cause = ?11, message = ?12, micro_dollars = ?13, input_tokens = ?14, output_tokens = ?15,
+    calls = ?16, model = ?17, notes = ?18, started_at = ?19, ended_at = ?20 WHERE row_id = ?1";
+
+pub(crate) fn missing(run: RunId) -> StoreError {
+    StoreError::NotFound(format!("There is no run '{run}'."))
+}
+
+const STATES: [(RunState, &str); 6] = [
+    (RunState::Queued, "queued"),
+    (RunState::Running, "running"),
+    (RunState::Waiting, "waiting"),
+    (RunState::InDoubt, "in-doubt"),
+    (RunState::Paused, "paused"),
+    (RunState::Done, "done"),
+];
+
+pub(crate) fn state_word(state: RunState) -> &'static str {
+    let found = STATES.iter().find(|(known, _)| *known == state);
+    found.map_or("done", |(_, word)| word)
+}
+
+pub(crate) fn state_of(word: &str) -> rusqlite::Result<RunState> {
+    let found = STATES.iter().find(|(_, known)| *known == word);
+    let found = found.ok_or(FromSqlError::InvalidType)?;
+    Ok(found.0)
+}
+
+/// A wire enum as its own word.
+fn word(value: &impl Serialize) -> rusqlite::Result<String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Ok(word),
+        _ => Err(FromSqlError::InvalidType.into()),
+    }
+}
+
+fn word_of<T: DeserializeOwned>(word: &str) -> rusqlite::Result<T> {
+    serde_json::from_value(serde_json::Value::from(word)).map_err(unreadable)
+}
+
+fn json<T: DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(unreadable)
+}
+
+fn small(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
+    row.get(column)
+}
+
+fn unreadable(error: serde_json::Error) -> rusqlite::Error {
+    FromSqlError::Other(Box::new(error)).into()
+}
+
+#[cfg(test)]
+#[path = "row_tests.rs"]
+mod tests;
