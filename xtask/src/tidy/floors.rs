@@ -33,13 +33,13 @@ const ROOT: &str = "hob";
 const HELD: &[(&str, &[&str])] = &[
     ("rusqlite", &["hob-store", "hob-bench"]),
     ("axum", &["hob-gateway"]),
-    ("hyper", &["hob-gateway"]),
+    ("hyper", &["hob-gateway", "hob-sim"]),
     (
         "tokio-tungstenite",
         &["hob-gateway", "hob-client", "hob-bench"],
     ),
     ("toml_edit", &["hob-kit"]),
-    ("clap", &["hob", "hob-bench"]),
+    ("clap", &["hob", "hob-bench", "hob-sim"]),
     ("anyhow", &["hob", "hob-bench", "xtask"]),
 ];
 

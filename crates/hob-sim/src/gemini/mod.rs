@@ -1,0 +1,8 @@
+//! Gemini's generateContent.
+
+mod contents;
+mod read;
+mod write;
+
+pub(crate) use read::read;
+pub(crate) use write::{error_frames, frames, models, whole};

@@ -1,0 +1,57 @@
+//! `hob-sim`: the scripted model server by hand. Says its words to everyone until interrupted.
+
+use clap::Parser;
+use hob_sim::{Answer, Dialect, Sim, SimParts};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// A model server that always says the same, in the HTTP of OpenAI, Anthropic and Gemini.
+#[derive(Parser)]
+#[command(max_term_width = 80)]
+struct Options {
+    /// The port on 127.0.0.1; 0 takes any free one.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// What it says.
+    #[arg(long, default_value = "Hello from a scripted model.")]
+    say: String,
+    /// Say this many tokens, the words over and over, instead of the words once.
+    #[arg(long)]
+    tokens: Option<usize>,
+    /// Microseconds from one token to the next.
+    #[arg(long, default_value_t = 0)]
+    every_us: u64,
+}
+
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    let parts = SimParts {
+        port: options.port,
+        ..SimParts::default()
+    };
+    let words = words(&options.say, options.tokens);
+    let every = Duration::from_micros(options.every_us);
+    let sim = Sim::with(parts, move |_| Answer::words(words.clone()).pace(1, every))?;
+    let mut out = io::stdout().lock();
+    for dialect in Dialect::ALL {
+        writeln!(out, "{dialect:?}: {}", sim.url(dialect))?;
+    }
+    out.flush()?;
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The words, or so many tokens of them.
+fn words(say: &str, tokens: Option<usize>) -> String {
+    let Some(tokens) = tokens else {
+        return say.to_owned();
+    };
+    let said: Vec<&str> = say.split_whitespace().collect();
+    let endless = said.iter().cycle().take(tokens);
+    endless.fold(String::new(), |mut words, word| {
+        words.push_str(word);
+        words.push(' ');
+        words
+    })
+}

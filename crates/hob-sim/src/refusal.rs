@@ -1,0 +1,131 @@
+//! An error of a provider in its own shape: for scripted statuses and for requests it refuses.
+
+use crate::asked::Dialect;
+use serde_json::{Value, json};
+
+/// A request refused, or an answer that is an error.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: u16,
+    pub(crate) message: String,
+    /// What is wrong, where the dialect names it.
+    pub(crate) param: Option<String>,
+}
+
+/// What reading a request gives.
+pub(crate) type Checked<T> = Result<T, Refusal>;
+
+impl Refusal {
+    /// A request that is not as it must be.
+    pub(crate) fn bad(message: impl Into<String>) -> Refusal {
+        Refusal::new(400, message)
+    }
+
+    pub(crate) fn new(code: u16, message: impl Into<String>) -> Refusal {
+        Refusal {
+            code,
+            message: message.into(),
+            param: None,
+        }
+    }
+
+    pub(crate) fn at(mut self, param: impl Into<String>) -> Refusal {
+        self.param = Some(param.into());
+        self
+    }
+
+    /// An error the script wants, with the words the provider would use.
+    pub(crate) fn scripted(code: u16) -> Refusal {
+        let message = match code {
+            400 => "The scripted request error.",
+            401 => "Incorrect API key provided.",
+            403 => "Your key has no permission for this.",
+            404 => "The model does not exist or you do not have access to it.",
+            408 => "The request timed out.",
+            413 => "Request exceeds the maximum size.",
+            429 => "Rate limit reached. Please try again later.",
+            503 => "The model is overloaded. Please try again later.",
+            529 => "Overloaded",
+            _ => "The server had an error while processing your request.",
+        };
+        Refusal::new(code, message)
+    }
+
+    /// The body in the dialect's shape.
+    pub(crate) fn body(&self, dialect: Dialect, retry_seconds: Option<u64>) -> Value {
+        match dialect {
+            Dialect::OpenaiChat | Dialect::OpenaiResponses => json!({ "error": {
+                "message": self.message,
+                "type": openai_type(self.code),
+                "param": self.param,
+                "code": openai_code(self.code),
+            }}),
+            Dialect::Anthropic => json!({
+                "type": "error",
+                "error": { "type": anthropic_type(self.code), "message": self.message },
+                "request_id": "req_011CSim0000000000000000",
+            }),
+            Dialect::Gemini => self.gemini(retry_seconds),
+        }
+    }
+
+    fn gemini(&self, retry_seconds: Option<u64>) -> Value {
+        let mut error = json!({
+            "code": self.code,
+            "message": self.message,
+            "status": gemini_status(self.code),
+        });
+        if let Some(seconds) = retry_seconds {
+            error["details"] = json!([{
+                "@type": "type.googleapis.com/google.rpc.RetryInfo",
+                "retryDelay": format!("{seconds}s"),
+            }]);
+        }
+        json!({ "error": error })
+    }
+}
+
+fn openai_type(code: u16) -> &'static str {
+    match code {
+        400 | 401 | 403 | 404 | 413 => "invalid_request_error",
+        429 => "requests",
+        503 | 529 => "service_unavailable_error",
+        _ => "server_error",
+    }
+}
+
+fn openai_code(code: u16) -> Value {
+    match code {
+        401 => json!("invalid_api_key"),
+        404 => json!("model_not_found"),
+        429 => json!("rate_limit_exceeded"),
+        _ => Value::Null,
+    }
+}
+
+fn anthropic_type(code: u16) -> &'static str {
+    match code {
+        400 => "invalid_request_error",
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        504 => "timeout_error",
+        503 | 529 => "overloaded_error",
+        _ => "api_error",
+    }
+}
+
+fn gemini_status(code: u16) -> &'static str {
+    match code {
+        400 => "INVALID_ARGUMENT",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        429 => "RESOURCE_EXHAUSTED",
+        503 | 529 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        _ => "INTERNAL",
+    }
+}

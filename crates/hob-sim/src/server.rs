@@ -1,0 +1,395 @@
+//! The routes, and how a request becomes an answer on the wire.
+
+use crate::answer::{Answer, Hold};
+use crate::asked::{Asked, Dialect};
+use crate::draft::{Draft, Frame};
+use crate::fault::{Fault, Garbage, RetryAfter};
+use crate::feed::{Cut, Feed};
+use crate::refusal::{Checked, Refusal};
+use crate::sim::{Shared, Watch};
+use crate::{anthropic, chat, damage, gemini, responses};
+use bytes::Bytes;
+use hob_kit::tasks::Tasks;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+/// The largest request: more than any provider takes.
+const REQUEST_BYTES_MAX: usize = 64 * 1_024 * 1_024;
+/// Wait before accepting again when the machine is short of something.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// Serves until told to stop.
+pub(crate) async fn serve(
+    listener: std::net::TcpListener,
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+) {
+    let listener = match TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(failure) => {
+            tracing::error!("the scripted server cannot listen: {failure}");
+            return;
+        }
+    };
+    let tasks = Tasks::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, _)) => tasks.spawn("sim", connection(stream, Arc::clone(&shared))),
+            Err(_) => tokio::time::sleep(ACCEPT_RETRY).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let shared = Arc::clone(&shared);
+        async move { answer(request, &shared).await }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+    if let Err(failure) = served {
+        tracing::debug!("a connection ended: {failure}");
+    }
+}
+
+/// What a path means.
+enum Route {
+    Ask(Dialect, Target),
+    Models(Dialect, Option<String>),
+}
+
+/// What the path says beside the body; only one dialect says anything.
+#[derive(Default)]
+pub(crate) struct Target {
+    pub(crate) model: String,
+    pub(crate) stream: bool,
+    /// Whether a stream is one of events, not a long JSON array.
+    pub(crate) events: bool,
+}
+
+async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<Feed>, Cut> {
+    let watch = Watch::new(&shared.counts);
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let query = head.uri.query().unwrap_or_default().to_owned();
+    let Some(route) = route(&head.method, &path, &query, &head.headers) else {
+        let refusal = Refusal::new(404, format!("Invalid URL ({} {path})", head.method));
+        return Ok(refused(shared, Dialect::OpenaiChat, refusal, watch));
+    };
+    let (Route::Ask(dialect, _) | Route::Models(dialect, _)) = &route;
+    let dialect = *dialect;
+    if let Err(refusal) = check_key(shared, dialect, &head.headers, &query) {
+        return Ok(refused(shared, dialect, refusal, watch));
+    }
+    let target = match route {
+        Route::Models(dialect, one) => return Ok(models(shared, dialect, one.as_deref(), watch)),
+        Route::Ask(_, target) => target,
+    };
+    let checked = match read(body, &head.headers).await {
+        Ok(body) => understood(dialect, &target, &head.headers, &body),
+        Err(refusal) => Err(refusal),
+    };
+    match checked {
+        Ok(asked) => say(shared, Arc::new(asked), &target, watch).await,
+        Err(refusal) => Ok(refused(shared, dialect, refusal, watch)),
+    }
+}
+
+fn route(method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Option<Route> {
+    let ask = |dialect| Some(Route::Ask(dialect, Target::default()));
+    if let Some(rest) = path.strip_prefix("/v1beta/models") {
+        return gemini_route(method, rest, query);
+    }
+    if *method == Method::POST {
+        return match path {
+            "/v1/chat/completions" => ask(Dialect::OpenaiChat),
+            "/v1/responses" => ask(Dialect::OpenaiResponses),
+            "/v1/messages" => ask(Dialect::Anthropic),
+            _ => None,
+        };
+    }
+    let rest = path.strip_prefix("/v1/models")?;
+    let dialect = if headers.contains_key("anthropic-version") {
+        Dialect::Anthropic
+    } else {
+        Dialect::OpenaiChat
+    };
+    listing(method, dialect, rest)
+}
+
+fn listing(method: &Method, dialect: Dialect, rest: &str) -> Option<Route> {
+    let one = rest.strip_prefix('/').map(str::to_owned);
+    let known = *method == Method::GET && (rest.is_empty() || one.is_some());
+    known.then_some(Route::Models(dialect, one))
+}
+
+fn gemini_route(method: &Method, rest: &str, query: &str) -> Option<Route> {
+    let Some((model, verb)) = rest.strip_prefix('/').and_then(|rest| rest.split_once(':')) else {
+        return listing(method, Dialect::Gemini, rest);
+    };
+    let stream = match verb {
+        "streamGenerateContent" => true,
+        "generateContent" => false,
+        _ => return None,
+    };
+    let target = Target {
+        model: model.to_owned(),
+        stream,
+        events: query.split('&').any(|pair| pair == "alt=sse"),
+    };
+    (*method == Method::POST).then_some(Route::Ask(Dialect::Gemini, target))
+}
+
+fn check_key(
+    shared: &Shared,
+    dialect: Dialect,
+    headers: &HeaderMap,
+    query: &str,
+) -> Result<(), Refusal> {
+    let Some(key) = shared.parts.key.as_deref() else {
+        return Ok(());
+    };
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let given = match dialect {
+        Dialect::OpenaiChat | Dialect::OpenaiResponses => {
+            header("authorization").and_then(|value| value.strip_prefix("Bearer "))
+        }
+        Dialect::Anthropic => header("x-api-key"),
+        Dialect::Gemini => {
+            let mut pairs = query.split('&');
+            let in_query = pairs.find_map(|pair| pair.strip_prefix("key="));
+            header("x-goog-api-key").or(in_query)
+        }
+    };
+    match (given == Some(key), dialect) {
+        (true, _) => Ok(()),
+        (false, Dialect::Anthropic) => Err(Refusal::new(401, "invalid x-api-key")),
+        (false, Dialect::Gemini) => Err(Refusal::bad(
+            "API key not valid. Please pass a valid API key.",
+        )),
+        (false, _) => Err(Refusal::new(401, "Incorrect API key provided.")),
+    }
+}
+
+async fn read(body: Incoming, headers: &HeaderMap) -> Checked<Bytes> {
+    let kind = headers.get("content-type");
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("application/json") {
+        return Err(Refusal::bad(format!(
+            "Invalid Content-Type header ({kind}), expected application/json."
+        )));
+    }
+    let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
+    collected
+        .map(http_body_util::Collected::to_bytes)
+        .map_err(|_| Refusal::scripted(413))
+}
+
+/// The request as the dialect understands it, or why it does not.
+fn understood(
+    dialect: Dialect,
+    target: &Target,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Checked<Asked> {
+    let body: Value = serde_json::from_slice(body).map_err(|failure| {
+        Refusal::bad(format!(
+            "We could not parse the JSON body of your request: {failure}"
+        ))
+    })?;
+    let mut asked = match dialect {
+        Dialect::OpenaiChat => chat::read(body),
+        Dialect::OpenaiResponses => responses::read(body),
+        Dialect::Anthropic => {
+            if !headers.contains_key("anthropic-version") {
+                return Err(Refusal::bad("anthropic-version: header is required"));
+            }
+            anthropic::read(body)
+        }
+        Dialect::Gemini => gemini::read(target, body),
+    }?;
+    asked.headers = headers
+        .iter()
+        .map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.as_str().to_owned(), value)
+        })
+        .collect();
+    Ok(asked)
+}
+
+/// Asks the brain and lets its answer go out.
+async fn say(
+    shared: &Shared,
+    asked: Arc<Asked>,
+    target: &Target,
+    mut watch: Watch,
+) -> Result<Response<Feed>, Cut> {
+    shared.remember(&asked);
+    let answer = (shared.brain)(&asked);
+    if let Some(Hold { gate, after: None }) = &answer.held {
+        gate.clone().pass().await;
+    }
+    match &answer.fault {
+        Some(Fault::HangUp) => {
+            watch.done();
+            return Err(Cut);
+        }
+        Some(Fault::Silence { headers: false }) => std::future::pending().await,
+        Some(Fault::Status { code, retry_after }) => {
+            return Ok(failing(shared, asked.dialect, *code, *retry_after, watch));
+        }
+        _ => {}
+    }
+    let feed = if asked.stream {
+        Feed::new(frames(&asked, &answer, target), &shared.clock, watch)
+    } else {
+        whole(shared, &asked, &answer, watch)
+    };
+    let html = answer.fault == Some(Fault::Garbage(Garbage::Html));
+    let mut response = Response::new(feed.under(&answer));
+    let kind = match (html, asked.stream) {
+        (true, _) => "text/html",
+        (false, true) if asked.dialect != Dialect::Gemini || target.events => {
+            "text/event-stream; charset=utf-8"
+        }
+        _ => "application/json",
+    };
+    set(&mut response, "content-type", kind);
+    set(&mut response, "cache-control", "no-cache");
+    set(&mut response, "x-request-id", "req_sim");
+    Ok(response)
+}
+
+/// The answer as a stream, encoded.
+fn frames(asked: &Asked, answer: &Answer, target: &Target) -> Vec<Frame> {
+    let draft = Draft::new(asked, answer);
+    let frames = match asked.dialect {
+        Dialect::OpenaiChat => chat::frames(asked, &draft),
+        Dialect::OpenaiResponses => responses::frames(&draft),
+        Dialect::Anthropic => anthropic::frames(&draft),
+        Dialect::Gemini => gemini::frames(&draft, target.events),
+    };
+    let frames = damage::damaged(asked, frames, answer.fault.as_ref());
+    damage::grouped(frames, answer.pace.tokens)
+}
+
+/// The answer in one piece.
+fn whole(shared: &Shared, asked: &Asked, answer: &Answer, watch: Watch) -> Feed {
+    let draft = Draft::new(asked, answer);
+    let body = match asked.dialect {
+        Dialect::OpenaiChat => chat::whole(&draft),
+        Dialect::OpenaiResponses => responses::whole(&draft),
+        Dialect::Anthropic => anthropic::whole(&draft),
+        Dialect::Gemini => gemini::whole(&draft),
+    };
+    if let Some(frames) = damage::endless_whole(&body, answer.fault.as_ref()) {
+        return Feed::new(frames, &shared.clock, watch);
+    }
+    let body = damage::whole(body.to_string(), answer.fault.as_ref());
+    Feed::whole(body, &shared.clock, watch)
+}
+
+/// An error the script wants.
+fn failing(
+    shared: &Shared,
+    dialect: Dialect,
+    code: u16,
+    retry_after: Option<RetryAfter>,
+    watch: Watch,
+) -> Response<Feed> {
+    let seconds = match retry_after {
+        Some(RetryAfter::Seconds(seconds)) => Some(seconds),
+        _ => None,
+    };
+    let body = Refusal::scripted(code).body(dialect, seconds);
+    let mut response = json(shared, code, &body, watch);
+    match retry_after {
+        Some(RetryAfter::Seconds(seconds)) => {
+            set(&mut response, "retry-after", &seconds.to_string());
+        }
+        Some(RetryAfter::DateIn(ahead)) => {
+            let date = http_date(shared.clock.wall_ms(), ahead);
+            set(&mut response, "retry-after", &date);
+        }
+        Some(RetryAfter::Millis(millis)) => {
+            set(&mut response, "retry-after-ms", &millis.to_string());
+        }
+        Some(RetryAfter::Nonsense) => set(&mut response, "retry-after", "soon, perhaps"),
+        None => {}
+    }
+    response
+}
+
+fn refused(shared: &Shared, dialect: Dialect, refusal: Refusal, watch: Watch) -> Response<Feed> {
+    let body = refusal.body(dialect, None);
+    let response = json(shared, refusal.code, &body, watch);
+    shared.remember_refusal(refusal.message);
+    response
+}
+
+fn models(shared: &Shared, dialect: Dialect, one: Option<&str>, watch: Watch) -> Response<Feed> {
+    let known = &shared.parts.models;
+    let listed: Vec<String> = match one {
+        Some(one) => known
+            .iter()
+            .filter(|model| *model == one)
+            .cloned()
+            .collect(),
+        None => known.clone(),
+    };
+    if listed.is_empty() && one.is_some() {
+        return refused(shared, dialect, Refusal::scripted(404), watch);
+    }
+    let body = match dialect {
+        Dialect::OpenaiChat | Dialect::OpenaiResponses => chat::models(&listed, one.is_some()),
+        Dialect::Anthropic => anthropic::models(&listed, one.is_some()),
+        Dialect::Gemini => gemini::models(&listed, one.is_some()),
+    };
+    json(shared, 200, &body, watch)
+}
+
+fn json(shared: &Shared, code: u16, body: &Value, watch: Watch) -> Response<Feed> {
+    let feed = Feed::whole(body.to_string(), &shared.clock, watch);
+    let mut response = Response::new(feed);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    set(&mut response, "content-type", "application/json");
+    response
+}
+
+fn set(response: &mut Response<Feed>, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static(name), value);
+    }
+}
+
+/// A moment as HTTP writes it.
+fn http_date(now_ms: u64, ahead: Duration) -> String {
+    let now_ms = i64::try_from(now_ms).unwrap_or_default();
+    let ahead_ms = i64::try_from(ahead.as_millis()).unwrap_or_default();
+    let moment = jiff::Timestamp::from_millisecond(now_ms.saturating_add(ahead_ms));
+    let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
+    moment
+        .and_then(|moment| printer.timestamp_to_rfc9110_string(&moment))
+        .unwrap_or_default()
+}
