@@ -8,7 +8,7 @@
 //! - [`world`]: what comes from outside, captured once at `main`
 //! - [`home`], [`lock`], [`file`]: where things live, who owns them, how a file is replaced
 //! - [`settings`]: keys declared by their crates, read from one file and the environment
-//! - [`mask`], [`logging`]: the log, and what must never appear in it
+//! - [`mask`], [`secret`], [`logging`]: the log, and what must never appear in it
 //!
 //! Invariant: nothing here knows what hob is for.
 
@@ -22,6 +22,7 @@ pub mod home;
 pub mod lock;
 pub mod logging;
 pub mod mask;
+pub mod secret;
 pub mod settings;
 pub mod tasks;
 pub mod world;
