@@ -1,0 +1,254 @@
+//! One attempt at one model: the only place of this crate that sends and waits.
+
+use crate::dialect::{self, Ask, Call, Decoded};
+use crate::error::ModelError;
+use crate::prompt::{Piece, Prompt, Reply, Stop};
+use crate::refusal::{self, Refusal};
+use crate::settings::{Provider, Timeouts};
+use crate::text_tools::{self, TextCalls};
+use crate::usage::{self, Measured};
+use crate::{history, tokens, tool_id};
+use hob_core::failover::ErrorClass;
+use hob_kit::secret::Secret;
+use hob_net::{Http, Request, Response, SseReader, StreamBounds};
+use hob_wire::content::Part;
+use std::borrow::Cow;
+
+/// All bytes of one answer's stream: the longest answers take some 300 bytes a token.
+const STREAM_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Of a refusal only the beginning is of use.
+const REFUSAL_BYTES_MAX: usize = 256 * 1024;
+
+/// What an attempt is made with.
+#[derive(Debug)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) http: &'a Http,
+    pub(crate) provider: &'a Provider,
+    pub(crate) model: &'a str,
+    pub(crate) key: Option<&'a Secret>,
+    pub(crate) timeouts: Timeouts,
+}
+
+impl Exchange<'_> {
+    /// Asks once. Dropping the future closes the connection.
+    pub(crate) async fn ask(
+        &self,
+        prompt: &Prompt,
+        on: &mut (dyn FnMut(Piece) + Send),
+    ) -> Result<Reply, ModelError> {
+        let asked = self.attempt(prompt, on);
+        match tokio::time::timeout(self.timeouts.call, asked).await {
+            Ok(answered) => answered,
+            Err(_) => Err(ModelError::new(
+                ErrorClass::Timeout,
+                format!("The call took longer than {:?}.", self.timeouts.call),
+            )),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        prompt: &Prompt,
+        on: &mut (dyn FnMut(Piece) + Send),
+    ) -> Result<Reply, ModelError> {
+        let mut prompt = if self.provider.text_tools {
+            Cow::Owned(text_tools::plain(prompt))
+        } else {
+            Cow::Borrowed(prompt)
+        };
+        if prompt.model != self.model {
+            self.model.clone_into(&mut prompt.to_mut().model);
+        }
+        let call = self.call(&prompt);
+        let body = call.body.to_string().into_bytes();
+        let sent = self.send(&call.path, body.clone()).await?;
+        let mut reader = self.stream(sent).await?;
+        let mut text_calls = self.provider.text_tools.then(TextCalls::default);
+        let decoded = self.read(&mut reader, text_calls.as_mut(), on).await?;
+        // The answer is whole: nothing of the connection is waited for any more.
+        drop(reader);
+        Ok(self.conclude(&prompt, &body, decoded, text_calls, on))
+    }
+
+    fn call(&self, prompt: &Prompt) -> Call {
+        let (said, turns) = history::turns(&prompt.messages);
+        let mut system = prompt.system.clone();
+        system.extend(said);
+        system.retain(|layer| !layer.trim().is_empty());
+        dialect::of(self.provider.kind).call(&Ask {
+            prompt,
+            system: &system,
+            turns: &turns,
+            quirks: &self.provider.quirks,
+        })
+    }
+
+    async fn send(&self, path: &str, body: Vec<u8>) -> Result<Response, ModelError> {
+        let url = self.url(path);
+        let request = Request::post(url, body)
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream");
+        Ok(self.http.send(self.dress(request)).await?)
+    }
+
+    /// Fetches a page of the provider's models.
+    pub(crate) async fn fetch(&self, path: &str, bytes_max: usize) -> Result<String, ModelError> {
+        let request = Request::get(self.url(path)).header("accept", "application/json");
+        let response = self.http.send(self.dress(request)).await?;
+        if response.status() != 200 {
+            return Err(self.refused(response).await);
+        }
+        Ok(response.text(self.timeouts.silence, bytes_max).await?)
+    }
+
+    fn url(&self, path: &str) -> String {
+        let base = dialect::of(self.provider.kind).base(&self.provider.url);
+        format!("{base}{path}")
+    }
+
+    fn dress(&self, request: Request) -> Request {
+        let dialect = dialect::of(self.provider.kind);
+        let mut request = request.head_timeout(self.timeouts.silence);
+        for (name, value) in dialect.headers().iter().chain(self.provider.quirks.headers) {
+            request = request.header(*name, *value);
+        }
+        match self.key {
+            Some(key) => dialect.authorize(request, key),
+            None => request,
+        }
+    }
+
+    async fn stream(&self, response: Response) -> Result<SseReader, ModelError> {
+        if response.status() != 200 {
+            return Err(self.refused(response).await);
+        }
+        let kind = response.header("content-type").unwrap_or_default();
+        if kind.starts_with("application/json") || kind.starts_with("text/html") {
+            // An answer in one piece: as good as always an error that forgot its status.
+            let text = response
+                .text(self.timeouts.silence, REFUSAL_BYTES_MAX)
+                .await?;
+            if text.contains("\"error\"") {
+                return Err(refusal::read(Refusal {
+                    status: 0,
+                    body: &text,
+                    retry_after_ms: None,
+                }));
+            }
+            return Err(ModelError::protocol(
+                "The answer is not a stream of events; is the address right?",
+            ));
+        }
+        Ok(response.events(StreamBounds {
+            idle: self.timeouts.silence,
+            total_bytes_max: STREAM_BYTES_MAX,
+        }))
+    }
+
+    async fn refused(&self, response: Response) -> ModelError {
+        let status = response.status();
+        let retry_after_ms = response.retry_after_ms();
+        let body = response
+            .text(self.timeouts.silence, REFUSAL_BYTES_MAX)
+            .await;
+        // The status says enough where the body cannot be had.
+        let body = body.unwrap_or_default();
+        refusal::read(Refusal {
+            status,
+            body: &body,
+            retry_after_ms,
+        })
+    }
+
+    async fn read(
+        &self,
+        reader: &mut SseReader,
+        mut text_calls: Option<&mut TextCalls>,
+        on: &mut (dyn FnMut(Piece) + Send),
+    ) -> Result<Decoded, ModelError> {
+        let mut decoder = dialect::of(self.provider.kind).decoder();
+        let mut pieces = Vec::new();
+        let mut done = false;
+        while !done {
+            let Some(event) = reader.next().await? else {
+                break;
+            };
+            let taken = decoder.event(&event, &mut pieces);
+            for piece in pieces.drain(..) {
+                let shown = match text_calls.as_deref_mut() {
+                    Some(calls) => calls.piece(piece),
+                    None => Some(piece),
+                };
+                if let Some(piece) = shown {
+                    on(piece);
+                }
+            }
+            done = taken?;
+        }
+        decoder.finish()
+    }
+
+    fn conclude(
+        &self,
+        prompt: &Prompt,
+        body: &[u8],
+        decoded: Decoded,
+        text_calls: Option<TextCalls>,
+        on: &mut (dyn FnMut(Piece) + Send),
+    ) -> Reply {
+        let Decoded {
+            mut parts,
+            mut stop,
+            claim,
+            bytes,
+        } = decoded;
+        let image_bytes = image_bytes(prompt);
+        let (usage, usage_estimated) = usage::settle(
+            claim,
+            Measured {
+                sent_bytes: to_u64(body.len().saturating_sub(image_bytes)),
+                images: tokens::images(prompt),
+                received_bytes: to_u64(bytes),
+                input_tokens: tokens::prompt(prompt),
+                output_tokens: tokens::parts(&parts),
+                thought: parts
+                    .iter()
+                    .any(|part| matches!(part, Part::Thinking { .. })),
+            },
+        );
+        if let Some(calls) = text_calls {
+            let (pieces, found, why) = calls.finish(parts, stop);
+            pieces.into_iter().for_each(on);
+            (parts, stop) = (found, why);
+        }
+        tool_id::make_unique(&mut parts, &history::call_ids(&prompt.messages), body);
+        let asks = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+        if asks && stop == Stop::End {
+            stop = Stop::Tools;
+        }
+        Reply {
+            parts,
+            usage: Some(usage),
+            usage_estimated,
+            stop,
+            model: format!("{}/{}", self.provider.name, self.model),
+        }
+    }
+}
+
+fn image_bytes(prompt: &Prompt) -> usize {
+    fn count(parts: &[Part]) -> usize {
+        let each = parts.iter().map(|part| match part {
+            Part::Image { data, .. } => data.len(),
+            Part::ToolResult(result) => count(&result.content),
+            _ => 0,
+        });
+        each.sum()
+    }
+    let each = prompt.messages.iter().map(|message| count(&message.parts));
+    each.sum()
+}
+
+fn to_u64(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

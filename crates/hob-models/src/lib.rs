@@ -1,0 +1,46 @@
+//! The models hob can ask: one folder per protocol, one row per provider.
+//!
+//! - [`Book`]: every configured provider and alias; a name leads to [`Candidate`]s
+//! - [`Candidate::ask`]: one attempt at one model; retries and other models are the caller's
+//! - [`Prompt`], [`Piece`], [`Reply`], [`ModelError`]: what is asked and answered
+//! - [`KeyDoor`]: where keys come from
+//! - [`price`]: what calls cost
+//! - `openai_chat`, `openai_responses`, `anthropic`, `gemini`: the protocols, each a request
+//!   builder and a stream decoder, both pure
+//! - `providers`: the providers, as data
+//!
+//! Invariants: an answer is given whole or not at all, and a call of which a part is missing never
+//! becomes runnable; a key is in no error, no log and no `Debug`; everything that is read has a
+//! bound.
+
+mod anthropic;
+mod assembly;
+mod book;
+mod candidate;
+mod dialect;
+mod error;
+mod exchange;
+mod gemini;
+mod history;
+mod keys;
+mod openai_chat;
+mod openai_responses;
+pub mod price;
+mod prompt;
+mod providers;
+mod reasoning;
+mod refusal;
+mod schema;
+mod settings;
+mod table;
+mod text_tools;
+mod tokens;
+mod tool_id;
+mod usage;
+
+pub use book::{Book, Listing};
+pub use candidate::{Candidate, Facts};
+pub use error::{BookError, ModelError};
+pub use keys::{EnvKeys, KeyDoor};
+pub use prompt::{Piece, Prompt, PromptMessage, Reply, Stop, ToolWord};
+pub use settings::{ALIASES, KEYS, KINDS, is_name};

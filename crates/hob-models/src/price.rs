@@ -1,0 +1,53 @@
+//! What models cost: a table with a date, in millionths of a dollar for a million tokens. Pure.
+//!
+//! Invariants: a price that is not known is missing, never zero; a sum is rounded up and never
+//! overflows.
+
+use crate::table::{self, Known};
+use hob_wire::content::Usage;
+use hob_wire::rooms::model::Price;
+
+/// When the table was last compared with what the providers publish.
+pub const AS_OF: &str = table::AS_OF;
+
+/// What a model on the person's own machine costs.
+pub(crate) const FREE: Price = Price {
+    input: 0,
+    output: 0,
+    cached: Some(0),
+};
+
+const MILLION: u128 = 1_000_000;
+
+/// The list price of a model at its own provider.
+pub fn price(provider: &str, model: &str) -> Option<Price> {
+    table::find(provider, model).map(Known::price)
+}
+
+/// What a call cost, in millionths of a dollar.
+pub fn cost(price: &Price, usage: &Usage) -> u64 {
+    let cached = usage.cached_tokens.min(usage.input_tokens);
+    let fresh = usage.input_tokens - cached;
+    let line = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+    let sum = line(fresh, price.input)
+        .saturating_add(line(cached, price.cached.unwrap_or(price.input)))
+        .saturating_add(line(usage.output_tokens, price.output));
+    u64::try_from(sum.div_ceil(MILLION)).unwrap_or(u64::MAX)
+}
+
+/// Reads dollars, such as `0.15`, as millionths.
+pub(crate) fn read_dollars(text: &str) -> Option<u64> {
+    const PLACES: usize = 6;
+    let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || fraction.len() > PLACES || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let millionths: u64 = format!("{fraction:0<PLACES$}").parse().ok()?;
+    let whole: u64 = whole.parse().ok()?;
+    whole.checked_mul(1_000_000)?.checked_add(millionths)
+}
+
+#[cfg(test)]
+#[path = "price_tests.rs"]
+mod tests;

@@ -1,0 +1,297 @@
+//! The settings this crate owns, and providers as they come out of them.
+
+use crate::price;
+use crate::providers::{self, Quirks, Row};
+use hob_kit::settings::{Key, Kind, Settings, Value};
+use hob_wire::rooms::model::{Price, ProviderKind};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Aliases, in the order they are shown.
+pub const ALIASES: &[&str] = &["default", "fast", "smart", "local"];
+
+/// The words `models.NAME.kind` takes.
+pub const KINDS: &[&str] = &[
+    "openai",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "ollama",
+];
+
+/// More providers than this are not read.
+const PROVIDERS_MAX: usize = 256;
+
+pub const KEYS: &[Key] = &[
+    Key::new(
+        "model.default",
+        Kind::List,
+        "",
+        "The models of the alias default, as PROVIDER/MODEL, tried in order. Left empty, hob takes a model of the first provider whose key is set.",
+    )
+    .live(),
+    Key::new(
+        "model.fast",
+        Kind::List,
+        "",
+        "The models of the alias fast, tried in order.",
+    )
+    .live(),
+    Key::new(
+        "model.smart",
+        Kind::List,
+        "",
+        "The models of the alias smart, tried in order.",
+    )
+    .live(),
+    Key::new(
+        "model.local",
+        Kind::List,
+        "",
+        "The models of the alias local, tried in order: models on a machine of your own.",
+    )
+    .live(),
+    Key::new(
+        "model.silence_timeout",
+        Kind::Duration {
+            min_ms: 100,
+            max_ms: 3_600_000,
+        },
+        "180s",
+        "How long a model may stay silent, before its first word and between two, before the call counts as failed.",
+    )
+    .live(),
+    Key::new(
+        "model.call_timeout",
+        Kind::Duration {
+            min_ms: 1_000,
+            max_ms: 86_400_000,
+        },
+        "30m",
+        "How long one call of a model may take in all.",
+    )
+    .live(),
+    Key::new(
+        "models.*.kind",
+        Kind::Choice(KINDS),
+        "openai",
+        "The protocol a provider of your own speaks. openai means chat completions.",
+    )
+    .live(),
+    Key::new(
+        "models.*.url",
+        Kind::Text,
+        "",
+        "Where the provider answers, such as http://127.0.0.1:8080/v1; its public address when left out.",
+    )
+    .live(),
+    Key::new(
+        "models.*.key_env",
+        Kind::Text,
+        "",
+        "The environment variable that holds the provider's key. With an address of your own it has to be named here: a known key is never sent to another address by itself.",
+    )
+    .live(),
+    Key::new(
+        "models.*.tools",
+        Kind::Choice(&["native", "text"]),
+        "native",
+        "How the provider's models are given tools: as their protocol has it, or as plain text for models that know no tools.",
+    )
+    .live(),
+    Key::new(
+        "models.*.context_tokens",
+        Kind::Integer {
+            min: 0,
+            max: 100_000_000,
+        },
+        "0",
+        "The window of the provider's models, in tokens; 0 where the built-in table knows better.",
+    )
+    .live(),
+    Key::new(
+        "models.*.price_input",
+        Kind::Checked {
+            expects: "dollars for a million tokens, such as 0.15",
+            check: check_price,
+        },
+        "",
+        "What a million tokens of input cost, in dollars.",
+    )
+    .live(),
+    Key::new(
+        "models.*.price_output",
+        Kind::Checked {
+            expects: "dollars for a million tokens, such as 0.60",
+            check: check_price,
+        },
+        "",
+        "What a million tokens of output cost, in dollars.",
+    )
+    .live(),
+];
+
+/// A provider as it is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct Provider {
+    pub(crate) name: String,
+    pub(crate) kind: ProviderKind,
+    /// As the person wrote it, or the public one.
+    pub(crate) url: String,
+    pub(crate) key_env: Option<String>,
+    pub(crate) quirks: Quirks,
+    pub(crate) text_tools: bool,
+    pub(crate) context_tokens: Option<u64>,
+    pub(crate) price: Option<Price>,
+    pub(crate) row: Option<&'static Row>,
+}
+
+/// Bounds of every call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    pub(crate) silence: Duration,
+    pub(crate) call: Duration,
+}
+
+pub(crate) fn timeouts(settings: &Settings) -> Timeouts {
+    Timeouts {
+        silence: Duration::from_millis(settings.duration_ms("model.silence_timeout")),
+        call: Duration::from_millis(settings.duration_ms("model.call_timeout")),
+    }
+}
+
+/// The models of an alias; empty when the person named none.
+pub(crate) fn alias(settings: &Settings, alias: &str) -> Vec<String> {
+    settings.list(&format!("model.{alias}")).to_vec()
+}
+
+/// The providers of the file, and those of the table whose key is there.
+pub(crate) fn providers(settings: &Settings, has_key: &dyn Fn(&str) -> bool) -> Vec<Provider> {
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for key in KEYS.iter().filter(|key| key.is_pattern()) {
+        names.extend(settings.names(key.path));
+    }
+    let (plain, odd): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_name(name));
+    for name in odd {
+        tracing::warn!(name, "a provider's name has letters a model id cannot have");
+    }
+    let mut found: Vec<Provider> = plain
+        .iter()
+        .take(PROVIDERS_MAX)
+        .map(|name| configured(settings, name))
+        .collect();
+    for row in providers::ROWS {
+        let by_key = row.key_env.is_some_and(has_key);
+        if by_key && !found.iter().any(|provider| provider.name == row.name) {
+            found.push(of_row(row));
+        }
+    }
+    found
+}
+
+/// Whether a provider may be called so: model ids are `provider/model`.
+pub fn is_name(name: &str) -> bool {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(fine) && !ALIASES.contains(&name)
+}
+
+fn of_row(row: &'static Row) -> Provider {
+    Provider {
+        name: row.name.to_owned(),
+        kind: row.kind,
+        url: row.url.to_owned(),
+        key_env: row.key_env.map(str::to_owned),
+        quirks: row.quirks,
+        text_tools: false,
+        context_tokens: None,
+        price: row.local.then_some(price::FREE),
+        row: Some(row),
+    }
+}
+
+fn configured(settings: &Settings, name: &str) -> Provider {
+    let entry = |field: &str| {
+        let entry = settings.entry(&format!("models.{name}.{field}"))?;
+        Some(&entry.value)
+    };
+    let text = |field: &str| match entry(field) {
+        Some(Value::Text(text)) if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    };
+    let kind = text("kind").and_then(kind_of);
+    let named = providers::row(name);
+    let row = match (named, kind) {
+        (Some(row), _) => Some(row),
+        (None, kind) => providers::row_of_kind(kind.unwrap_or(ProviderKind::Openai)),
+    };
+    let mut provider = match row {
+        Some(row) => of_row(row),
+        None => bare(),
+    };
+    name.clone_into(&mut provider.name);
+    provider.kind = kind
+        .or(named.map(|row| row.kind))
+        .unwrap_or(ProviderKind::Openai);
+    if let Some(url) = text("url") {
+        url.clone_into(&mut provider.url);
+        // The key of a public address is not for whoever answers at another one.
+        provider.key_env = None;
+        if named.is_none() {
+            provider.quirks = Quirks::COMMON;
+            provider.price = None;
+            provider.row = None;
+        }
+    }
+    if let Some(variable) = text("key_env") {
+        provider.key_env = Some(variable.to_owned());
+    }
+    provider.text_tools = text("tools") == Some("text");
+    if let Some(Value::Integer(tokens @ 1..)) = entry("context_tokens") {
+        provider.context_tokens = Some(*tokens);
+    }
+    let dollars = |field: &str| text(field).and_then(price::read_dollars);
+    if let (Some(input), Some(output)) = (dollars("price_input"), dollars("price_output")) {
+        provider.price = Some(Price {
+            input,
+            output,
+            cached: None,
+        });
+    }
+    provider
+}
+
+fn bare() -> Provider {
+    Provider {
+        name: String::new(),
+        kind: ProviderKind::Openai,
+        url: String::new(),
+        key_env: None,
+        quirks: Quirks::COMMON,
+        text_tools: false,
+        context_tokens: None,
+        price: None,
+        row: None,
+    }
+}
+
+fn kind_of(word: &str) -> Option<ProviderKind> {
+    Some(match word {
+        "openai" => ProviderKind::Openai,
+        "openai-responses" => ProviderKind::OpenaiResponses,
+        "anthropic" => ProviderKind::Anthropic,
+        "gemini" => ProviderKind::Gemini,
+        "ollama" => ProviderKind::Ollama,
+        _ => return None,
+    })
+}
+
+fn check_price(text: &str) -> Result<(), String> {
+    if text.is_empty() || price::read_dollars(text).is_some() {
+        return Ok(());
+    }
+    Err("is not an amount of dollars such as 0.15".to_owned())
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

@@ -1,0 +1,56 @@
+//! Ids fit their provider and stay one to one.
+
+use super::{IdShape, make_unique, shaped};
+use hob_wire::content::{Part, ToolCall};
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+fn call(id: &str) -> Part {
+    Part::ToolCall(ToolCall {
+        id: id.into(),
+        name: "read".into(),
+        args: json!({}),
+    })
+}
+
+fn ids(parts: &[Part]) -> Vec<&str> {
+    let id = |part| match part {
+        &Part::ToolCall(ref call) => call.id.as_str(),
+        other => panic!("{other:?}"),
+    };
+    parts.iter().map(id).collect()
+}
+
+#[test]
+fn empty_double_and_taken_ids_are_replaced_and_good_ones_stay() {
+    let mut parts = [call("a"), call(""), call("a"), call("old"), call("b")];
+    let taken = BTreeSet::from(["old"]);
+    make_unique(&mut parts, &taken, b"request");
+    let ids = ids(&parts);
+    assert_eq!((ids[0], ids[4]), ("a", "b"));
+    let all: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(all.len(), 5);
+    assert!(!all.contains("old") && !all.contains(""));
+}
+
+#[test]
+fn another_request_makes_another_id() {
+    let mut one = [call("")];
+    let mut two = [call("")];
+    make_unique(&mut one, &BTreeSet::new(), b"one");
+    make_unique(&mut two, &BTreeSet::new(), b"two");
+    assert_ne!(one, two);
+}
+
+proptest! {
+    #[test]
+    fn any_id_fits_and_keeps_its_shape(id in ".{0,60}") {
+        for shape in [IdShape::Common, IdShape::NineLetters] {
+            let once = shaped(&id, shape);
+            prop_assert_eq!(&shaped(&once, shape), &once);
+            prop_assert!(!once.is_empty() && once.len() <= 40);
+        }
+        prop_assert_eq!(shaped(&id, IdShape::NineLetters).len(), 9);
+    }
+}
