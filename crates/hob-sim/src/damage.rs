@@ -55,6 +55,13 @@ pub(crate) fn damaged(asked: &Asked, mut frames: Vec<Frame>, fault: Option<&Faul
             frames.extend(error_frames(asked.dialect));
             frames
         }
+        Some(Fault::Endless) => {
+            let first = frames.iter().position(|frame| frame.token).unwrap_or(0);
+            let run = frames.iter().skip(first).take_while(|frame| frame.token);
+            let end = first + run.count();
+            frames.truncate(end);
+            frames
+        }
         Some(Fault::NoEnd) => {
             let last = frames.iter().rposition(|frame| frame.token);
             frames.truncate(last.map_or(0, |last| last + 1));
@@ -125,10 +132,10 @@ fn garbled(mut frames: Vec<Frame>, garbage: Garbage) -> Vec<Frame> {
         Garbage::BadJson => {
             let last = frames.iter().rposition(|frame| frame.token);
             if let Some(frame) = last.and_then(|last| frames.get_mut(last)) {
-                // Its last brackets and the blank line: what is left is an event of broken JSON.
-                let kept = frame.bytes.len().saturating_sub(4);
-                let mut bytes = BytesMut::from(frame.bytes.as_ref());
-                bytes.truncate(kept);
+                // Without its last two brackets it is an event all the same.
+                let kept = frame.bytes.trim_ascii_end();
+                let kept = kept.get(..kept.len().saturating_sub(2)).unwrap_or_default();
+                let mut bytes = BytesMut::from(kept);
                 bytes.extend_from_slice(b"\n\n");
                 frame.bytes = bytes.freeze();
             }
@@ -159,10 +166,10 @@ fn crlf((at, mut frame): (usize, Frame)) -> Frame {
     };
     let mut bytes = BytesMut::new();
     for byte in &frame.bytes {
-        if *byte == b'\n' {
-            bytes.extend_from_slice(end);
-        } else {
-            bytes.extend_from_slice(&[*byte]);
+        match *byte {
+            b'\n' => bytes.extend_from_slice(end),
+            b'\r' => {}
+            byte => bytes.extend_from_slice(&[byte]),
         }
     }
     frame.bytes = bytes.freeze();

@@ -16,7 +16,8 @@ pub enum Fault {
     HangUp,
     /// The stream holds what no reader can use.
     Garbage(Garbage),
-    /// The words never end: they are said again and again until the client hangs up.
+    /// What the answer begins with never ends: it is said again and again until the client
+    /// hangs up.
     Endless,
     /// Nothing more comes: before the headers, or after them.
     Silence { headers: bool },

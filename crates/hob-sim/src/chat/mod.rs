@@ -1,7 +1,9 @@
 //! OpenAI's chat completions, which most others speak too.
 
+mod messages;
 mod read;
 mod write;
 
-pub(crate) use read::{check_strict, picture, read};
+pub(crate) use messages::picture;
+pub(crate) use read::{check_strict, read};
 pub(crate) use write::{error_frames, frames, models, whole};

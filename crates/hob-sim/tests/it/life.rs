@@ -1,0 +1,275 @@
+//! What a test asks the server about: requests, open and cut streams, gates, stamps, its end.
+
+use crate::reader::{events, told};
+use crate::wire::{ask, begin, hear, hear_until, parse, post, until};
+use hob_sim::{Answer, Dialect, Fault, Gate, Sim};
+use hob_wire::content::Role;
+use serde_json::json;
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_request_is_understood_alike_in_each_dialect() {
+    let sim = Sim::start(|asked| Answer::words(format!("results: {}", asked.results().len())));
+    let png = "iVBORw0KGgo=";
+    let params = json!({ "type": "object", "properties": {} });
+    post(
+        &sim,
+        "/v1/chat/completions",
+        &json!({
+            "model": "m", "stream": true,
+            "messages": [
+                { "role": "system", "content": "Be kind." },
+                { "role": "user", "content": [
+                    { "type": "text", "text": "look" },
+                    { "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{png}") } },
+                ]},
+                { "role": "assistant", "content": null, "tool_calls": [
+                    { "id": "c1", "type": "function", "function": { "name": "t", "arguments": "{\"a\":1}" } },
+                ]},
+                { "role": "tool", "tool_call_id": "c1", "content": "found" },
+            ],
+            "tools": [{ "type": "function", "function": { "name": "t", "parameters": params } }],
+        }),
+    );
+    post(
+        &sim,
+        "/v1/responses",
+        &json!({
+            "model": "m", "stream": true, "instructions": "Be kind.",
+            "input": [
+                { "role": "user", "content": [
+                    { "type": "input_text", "text": "look" },
+                    { "type": "input_image", "image_url": format!("data:image/png;base64,{png}") },
+                ]},
+                { "type": "function_call", "call_id": "c1", "name": "t", "arguments": "{\"a\":1}" },
+                { "type": "function_call_output", "call_id": "c1", "output": "found" },
+            ],
+            "tools": [{ "type": "function", "name": "t", "parameters": params }],
+        }),
+    );
+    post(
+        &sim,
+        "/v1/messages",
+        &json!({
+            "model": "m", "stream": true, "max_tokens": 9, "system": "Be kind.",
+            "messages": [
+                { "role": "user", "content": [
+                    { "type": "text", "text": "look" },
+                    { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": png } },
+                ]},
+                { "role": "assistant", "content": [
+                    { "type": "tool_use", "id": "c1", "name": "t", "input": { "a": 1 } },
+                ]},
+                { "role": "user", "content": [
+                    { "type": "tool_result", "tool_use_id": "c1", "content": "found" },
+                ]},
+            ],
+            "tools": [{ "name": "t", "input_schema": params }],
+        }),
+    );
+    post(
+        &sim,
+        "/v1beta/models/m:streamGenerateContent?alt=sse",
+        &json!({
+            "systemInstruction": { "parts": [{ "text": "Be kind." }] },
+            "contents": [
+                { "role": "user", "parts": [
+                    { "text": "look" },
+                    { "inlineData": { "mimeType": "image/png", "data": png } },
+                ]},
+                { "role": "model", "parts": [{ "functionCall": { "id": "c1", "name": "t", "args": { "a": 1 } } }] },
+                { "role": "user", "parts": [
+                    { "functionResponse": { "id": "c1", "name": "t", "response": { "output": "found" } } },
+                ]},
+            ],
+            "tools": [{ "functionDeclarations": [{ "name": "t", "parameters": params }] }],
+        }),
+    );
+    assert_eq!(sim.refused(), Vec::<String>::new());
+    let asked = sim.asked();
+    assert_eq!(asked.len(), 4);
+    for (asked, dialect) in asked.iter().zip(Dialect::ALL) {
+        assert_eq!(asked.dialect, dialect);
+        assert_eq!(asked.system, "Be kind.", "{dialect:?}");
+        assert_eq!(asked.tools, ["t"], "{dialect:?}");
+        assert_eq!(asked.last_user(), "look", "{dialect:?}");
+        let roles: Vec<Role> = asked.messages.iter().map(|said| said.role).collect();
+        assert_eq!(
+            roles,
+            [Role::User, Role::Assistant, Role::Tool],
+            "{dialect:?}"
+        );
+        assert_eq!(asked.messages[0].images, ["image/png"], "{dialect:?}");
+        let call = &asked.messages[1].tool_calls[0];
+        assert_eq!((call.id.as_str(), &call.args), ("c1", &json!({ "a": 1 })));
+        let results = asked.results_of_task();
+        assert_eq!(
+            (results[0].id.as_str(), results[0].text.as_str()),
+            ("c1", "found")
+        );
+        assert_eq!(asked.header("content-type"), Some("application/json"));
+    }
+}
+
+#[test]
+fn a_client_that_hangs_up_is_counted() {
+    for fault in [
+        Fault::Silence { headers: false },
+        Fault::Silence { headers: true },
+        Fault::StallAfter(2),
+        Fault::Endless,
+    ] {
+        let scripted = fault.clone();
+        let sim = Sim::start(move |_| Answer::words("one two three").fault(scripted.clone()));
+        let streams: Vec<TcpStream> = Dialect::ALL.map(|dialect| begin(&sim, dialect)).into();
+        until("four open", || {
+            sim.asked_count() == 4 && sim.open_streams() == 4
+        });
+        assert_eq!(sim.cut_streams(), 0);
+        drop(streams);
+        until("four cut", || {
+            sim.cut_streams() == 4 && sim.open_streams() == 0
+        });
+    }
+}
+
+#[test]
+fn an_answer_heard_to_its_end_is_not_cut() {
+    let sim = Sim::start(|_| Answer::words("one two three"));
+    for dialect in Dialect::ALL {
+        assert!(ask(&sim, dialect, true).whole);
+        assert!(ask(&sim, dialect, false).whole);
+    }
+    until("none open", || sim.open_streams() == 0);
+    assert_eq!(sim.cut_streams(), 0);
+    assert_eq!(sim.asked_count(), 8);
+}
+
+#[test]
+fn a_gate_holds_the_whole_answer() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let sim = Sim::start(move |_| Answer::words("at last").held(&held));
+    let mut stream = begin(&sim, Dialect::Anthropic);
+    until("it stands there", || gate.waiting() == 1);
+    stream.set_nonblocking(true).expect("set");
+    let read = stream.read(&mut [0; 8]).expect_err("nothing has come");
+    assert_eq!(read.kind(), std::io::ErrorKind::WouldBlock);
+    stream.set_nonblocking(false).expect("set");
+    gate.open();
+    let heard = hear(stream);
+    let told = told(Dialect::Anthropic, &events(&heard.body));
+    assert_eq!(told.words, "at last");
+    assert_eq!(gate.waiting(), 0);
+}
+
+#[test]
+fn a_gate_holds_the_middle_of_a_stream() {
+    for dialect in Dialect::ALL {
+        let gate = Gate::new();
+        let held = gate.clone();
+        let sim = Sim::start(move |_| Answer::words("one two three").held_after(2, &held));
+        let mut stream = begin(&sim, dialect);
+        let mut bytes = hear_until(&mut stream, "two");
+        until("it stands there", || gate.waiting() == 1);
+        assert!(!String::from_utf8_lossy(&bytes).contains("three"));
+        gate.open();
+        stream.read_to_end(&mut bytes).expect("the rest");
+        let heard = parse(&bytes);
+        assert_eq!(told(dialect, &events(&heard.body)).words, "one two three");
+    }
+}
+
+#[test]
+fn hanging_up_leaves_the_gate() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let sim = Sim::start(move |_| Answer::words("never heard").held_after(1, &held));
+    let stream = begin(&sim, Dialect::OpenaiChat);
+    until("it stands there", || gate.waiting() == 1);
+    drop(stream);
+    until("it is gone", || {
+        gate.waiting() == 0 && sim.cut_streams() == 1
+    });
+}
+
+#[test]
+fn pace_does_not_drift() {
+    let every = Duration::from_millis(20);
+    let sim = Sim::start(move |_| Answer::stamps(21).pace(1, every));
+    let begun = Instant::now();
+    let heard = ask(&sim, Dialect::OpenaiChat, true);
+    assert!(
+        begun.elapsed() >= every * 20,
+        "no token comes before its time"
+    );
+    let words = told(Dialect::OpenaiChat, &events(&heard.body)).words;
+    let moments: Vec<u64> = words
+        .split_whitespace()
+        .map(|moment| moment.parse().expect("a moment"))
+        .collect();
+    assert_eq!(moments.len(), 21);
+    for (at, moment) in moments.iter().enumerate() {
+        let due = moments[0] + 20_000 * u64::try_from(at).expect("small");
+        // The first may be late itself, by which the others then seem early.
+        assert!(
+            moment + 15_000 >= due,
+            "token {at} came at {moment}, due {due}"
+        );
+    }
+    assert!(*moments.last().expect("one") <= sim.now_us());
+}
+
+#[test]
+fn tokens_may_share_a_write() {
+    let sim = Sim::start(|_| Answer::tokens(10).pace(4, Duration::from_millis(5)));
+    let mut stream = begin(&sim, Dialect::OpenaiChat);
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("read");
+    let text = String::from_utf8(bytes.clone()).expect("UTF-8");
+    // A chunk begins with its size in hex; a group of tokens is one chunk.
+    let chunks = text
+        .split("\r\n")
+        .filter(|part| part.contains("\"content\":\"w"));
+    let sizes: Vec<usize> = chunks
+        .map(|chunk| chunk.matches("data: ").count())
+        .collect();
+    assert_eq!(sizes, [4, 4, 2]);
+    let heard = parse(&bytes);
+    let words = told(Dialect::OpenaiChat, &events(&heard.body)).words;
+    assert_eq!(words.split_whitespace().count(), 10);
+}
+
+#[test]
+fn fifty_streams_at_once() {
+    let every = Duration::from_micros(500);
+    let sim = Sim::start(move |_| Answer::tokens(400).pace(1, every));
+    let streams: Vec<TcpStream> = (0..50).map(|_| begin(&sim, Dialect::OpenaiChat)).collect();
+    let listeners: Vec<_> = streams
+        .into_iter()
+        .map(|stream| std::thread::spawn(move || hear(stream)))
+        .collect();
+    for listener in listeners {
+        let heard = listener.join().expect("heard");
+        let told = told(Dialect::OpenaiChat, &events(&heard.body));
+        assert!(told.ended);
+        assert_eq!(told.words.split_whitespace().count(), 400);
+    }
+    assert_eq!(sim.cut_streams(), 0);
+}
+
+#[test]
+fn it_ends_with_its_value() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let sim = Sim::start(move |_| Answer::words("x").held(&held));
+    let address = sim.address();
+    let stream = begin(&sim, Dialect::Gemini);
+    until("it stands there", || gate.waiting() == 1);
+    drop(sim);
+    assert_eq!(gate.waiting(), 0);
+    drop(stream);
+    assert!(TcpStream::connect(address).is_err());
+}
