@@ -24,7 +24,7 @@ pub(crate) const PAGE_BYTES: u64 = 4_096;
 /// How long a statement waits for a lock before it fails as busy.
 const BUSY_WAIT: Duration = Duration::from_millis(250);
 /// Statements each connection keeps prepared.
-const STATEMENTS_MAX: usize = 64;
+const STATEMENTS_MAX: usize = 128;
 
 /// The one connection that writes.
 #[derive(Debug)]

@@ -88,3 +88,87 @@ fn a_newer_schema_is_refused_with_both_versions() {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
+
+/// A database as the first schema left it, with something in it.
+fn lived_in(folder: &tempfile::TempDir) {
+    let open = open(folder);
+    migrate_with(&open.sql, Path::new("hob.db"), &MIGRATIONS[..1]).unwrap();
+    open.sql
+        .execute_batch(
+            "INSERT INTO sessions VALUES
+                 (1, x'0190aaaaaaaa7aaa8aaaaaaaaaaaaaaa', 's', 'main', NULL, NULL, 1, 2, 2, '{}');
+             INSERT INTO messages VALUES
+                 (1, 1, 1, x'0190aaaaaaaa7aaa8aaaaaaaaaaaaaab', 'user', 1, NULL, '\"one\"'),
+                 (2, 1, 2, x'0190aaaaaaaa7aaa8aaaaaaaaaaaaaac', 'user', 2, 'k', '\"two\"');
+             INSERT INTO events VALUES
+                 (1, 1, 'session.created', 'sessions', 1, NULL, NULL, NULL, NULL),
+                 (2, 1, 'session.message', 'sessions', 1, 1, NULL, NULL, NULL),
+                 (3, 2, 'session.message', 'sessions', 1, 2, NULL, NULL, NULL),
+                 (4, 2, 'echo.said', 'echo', NULL, NULL, 'id', 's', x'7b7d');",
+        )
+        .unwrap();
+}
+
+async fn assert_whole(folder: &tempfile::TempDir) {
+    let (publisher, _) = hob_bus::publisher();
+    let store = crate::Store::open(crate::StoreOptions {
+        database: folder.path().join("hob.db"),
+        clock: hob_kit::clock::Clock::manual(1_000),
+        dice: hob_kit::dice::Dice::system(),
+        publisher,
+        had_life: true,
+    })
+    .unwrap();
+    assert_eq!(store.status().schema, SCHEMA);
+    let export = hob_wire::rooms::session::ExportParams {
+        session_key: "s".to_owned(),
+        after: None,
+        limit: None,
+    };
+    let messages = store.export(export).await.unwrap().messages;
+    let contents: Vec<_> = messages
+        .into_iter()
+        .map(|message| message.content)
+        .collect();
+    assert_eq!(contents, ["one".into(), "two".into()]);
+    let events = store.event_log().page(0, 10).await.unwrap();
+    assert_eq!(events.len(), 4);
+    assert_eq!(events[3].payload.as_deref(), Some(&b"{}"[..]));
+    assert_eq!(store.run_stats().await.unwrap().runs, 0);
+    store.close().await;
+    let verdict = crate::Store::verify(&folder.path().join("hob.db")).unwrap();
+    assert!(verdict.problems.is_empty(), "{:?}", verdict.problems);
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_brought_up_with_all_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    lived_in(&folder);
+    assert_whole(&folder).await;
+}
+
+/// Killed after each statement of the second migration: the first schema, whole, and the next
+/// start goes through.
+#[tokio::test]
+async fn one_that_is_killed_at_any_statement_leaves_what_was() {
+    let statements = MIGRATIONS[1].split_inclusive(";\n").count();
+    for killed_after in 0..statements {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = tempfile::tempdir().unwrap();
+        lived_in(&folder);
+        {
+            let open = open(&folder);
+            open.sql
+                .execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 2;")
+                .unwrap();
+            for statement in MIGRATIONS[1].split_inclusive(";\n").take(killed_after) {
+                open.sql.execute_batch(statement).unwrap();
+            }
+            for name in ["hob.db", "hob.db-wal"] {
+                std::fs::copy(folder.path().join(name), copy.path().join(name)).unwrap();
+            }
+        }
+        assert_eq!(version(&self::open(&copy).sql).unwrap(), 1);
+        assert_whole(&copy).await;
+    }
+}

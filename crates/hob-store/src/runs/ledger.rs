@@ -380,7 +380,3 @@ const ADD_UP: &str = "INSERT INTO spending
         micro_dollars = micro_dollars + excluded.micro_dollars,
         input_tokens = input_tokens + excluded.input_tokens,
         output_tokens = output_tokens + excluded.output_tokens";
-
-#[cfg(test)]
-#[path = "ledger_tests.rs"]
-mod tests;

@@ -1,1 +1,96 @@
-//! Tests of `read`.
+//! Every query about runs and money walks an index: no table is scanned, nothing is sorted.
+
+use super::*;
+use crate::blobs;
+use crate::connection::open_draft;
+use crate::migrations::migrate;
+use crate::runs::{accept, journal, ledger, remove, row, step};
+use std::path::Path;
+
+fn plan_of(sql: &Connection, query: &str) -> Vec<String> {
+    let mut explain = sql.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+    for index in 1..=explain.parameter_count() {
+        explain.raw_bind_parameter(index, 1).unwrap();
+    }
+    let mut rows = explain.raw_query();
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        steps.push(row.get(3).unwrap());
+    }
+    steps
+}
+
+fn with_schema(check: impl Fn(&Connection)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    std::fs::write(&path, "").unwrap();
+    let sql = open_draft(&path).unwrap();
+    migrate(&sql, Path::new("x.db")).unwrap();
+    check(&sql);
+}
+
+#[test]
+fn every_query_searches() {
+    let mut queries: Vec<String> = [
+        step::UNDER_WAY,
+        accept::BY_KEY,
+        accept::COUNT_LIVE,
+        row::HEAD,
+        row::UPDATE,
+        journal::PAGE,
+        ledger::FIND,
+        ledger::SESSION_SPENT,
+        ledger::DAY_SPENT,
+        ledger::TOTAL_SPENT,
+        ledger::LOSE,
+        costs::BY_DAY,
+        costs::OF_SESSION,
+        remove::HAS_LIVE,
+        remove::HAS_RUNS,
+        remove::NEXT,
+        remove::ENTRIES,
+        blobs::NAMED,
+        OLDER,
+        PARAMS,
+    ]
+    .map(ToOwned::to_owned)
+    .into();
+    queries.extend([row::by_id(), under_way(), newest(), at_row()]);
+    for of_session in [false, true] {
+        for state in [None, Some(RunState::Queued), Some(RunState::Done)] {
+            queries.push(listing(of_session, state));
+        }
+    }
+    with_schema(|sql| {
+        for query in &queries {
+            let steps = plan_of(sql, query);
+            assert!(!steps.is_empty(), "{query}");
+            for step in steps {
+                let around = [
+                    "COMPOUND QUERY",
+                    "LEFT-MOST SUBQUERY",
+                    "UNION ALL",
+                    "SCALAR SUBQUERY",
+                ];
+                let walks = step.starts_with("SEARCH") && !step.contains("AUTOMATIC");
+                let shape = around.iter().any(|shape| step.starts_with(shape));
+                assert!(walks || shape, "{query}: {step}");
+            }
+        }
+    });
+}
+
+/// These look at all that have not ended, and only at those.
+#[test]
+fn the_unfinished_are_found_in_their_own_index() {
+    with_schema(|sql| {
+        for query in [UNFINISHED, LIVE_STATES] {
+            let steps = plan_of(sql, query);
+            assert_eq!(
+                steps,
+                ["SCAN runs USING COVERING INDEX runs_state"],
+                "{query}"
+            );
+        }
+    });
+}

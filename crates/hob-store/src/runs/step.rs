@@ -169,7 +169,3 @@ fn check_alone(
 
 pub(crate) const UNDER_WAY: &str = "SELECT id FROM runs INDEXED BY runs_live WHERE session = ?1
     AND state <> 'done' AND state <> 'queued' LIMIT 1";
-
-#[cfg(test)]
-#[path = "step_tests.rs"]
-mod tests;

@@ -7,6 +7,8 @@ mod listing;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod runs;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod support;

@@ -67,14 +67,27 @@ impl Home {
     /// The files as a killed daemon would leave them now, in a home of their own.
     pub(crate) fn remains(&self) -> Home {
         let copy = Home::new();
-        for entry in std::fs::read_dir(self.folder()).unwrap() {
-            let entry = entry.unwrap();
-            let name = entry.file_name();
-            if !name.to_string_lossy().ends_with("-shm") {
-                std::fs::copy(entry.path(), copy.folder().join(name)).unwrap();
-            }
-        }
+        copy_files(self.folder(), copy.folder());
         copy
+    }
+
+    /// How many files lie under `blobs/`.
+    pub(crate) fn blobs(&self) -> usize {
+        std::fs::read_dir(self.file("blobs")).map_or(0, Iterator::count)
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        let target = to.join(&name);
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            copy_files(&entry.path(), &target);
+        } else if !name.to_string_lossy().ends_with("-shm") {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 
@@ -171,6 +184,27 @@ pub(crate) fn keyed(key: &str, text: &str, idempotency_key: &str) -> SendParams 
         role: Some(Role::User),
         ..text_to(key, text)
     }
+}
+
+/// Runs `count` futures at once and answers all their results.
+pub(crate) async fn together<T, F, Fut>(count: usize, work: F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Fn(usize) -> Fut,
+    Fut: Future<Output = T> + Send + 'static,
+{
+    let tasks = Tasks::new();
+    let results = Arc::new(Mutex::new(Vec::new()));
+    for number in 0..count {
+        let (future, results) = (work(number), Arc::clone(&results));
+        tasks.spawn("together", async move {
+            let result = future.await;
+            results.lock().unwrap().push(result);
+        });
+    }
+    assert!(tasks.finish(Duration::from_mins(2)).await);
+    assert_eq!(tasks.panics(), 0);
+    std::mem::take(&mut *results.lock().unwrap())
 }
 
 pub(crate) async fn wait_for(what: &str, mut done: impl FnMut() -> bool) {

@@ -1,6 +1,6 @@
 //! Group commit: order, one bad row alone, many at once, fencing.
 
-use crate::support::{Home, keyed, named, text_to};
+use crate::support::{Home, keyed, named, text_to, together};
 use hob_kit::tasks::Tasks;
 use hob_store::StoreError;
 use std::collections::BTreeSet;
@@ -8,27 +8,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const AT_ONCE: usize = 100;
-
-/// Runs `count` futures at once and answers all their results.
-async fn together<T, F, Fut>(count: usize, work: F) -> Vec<T>
-where
-    T: Send + 'static,
-    F: Fn(usize) -> Fut,
-    Fut: Future<Output = T> + Send + 'static,
-{
-    let tasks = Tasks::new();
-    let results = Arc::new(Mutex::new(Vec::new()));
-    for number in 0..count {
-        let (future, results) = (work(number), Arc::clone(&results));
-        tasks.spawn("together", async move {
-            let result = future.await;
-            results.lock().unwrap().push(result);
-        });
-    }
-    assert!(tasks.finish(Duration::from_mins(2)).await);
-    assert_eq!(tasks.panics(), 0);
-    std::mem::take(&mut *results.lock().unwrap())
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_sends_with_one_key_are_one_message() {
