@@ -26,10 +26,54 @@ impl Dialect {
     ];
 }
 
+/// Whose chat completions are spoken: one dialect, each provider with its ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Flavour {
+    #[default]
+    Openai,
+    OpenRouter,
+    Groq,
+    DeepSeek,
+    Mistral,
+    Xai,
+    Ollama,
+    LmStudio,
+}
+
+impl Flavour {
+    /// All of them, for tests that go through each.
+    pub const ALL: [Flavour; 8] = [
+        Flavour::Openai,
+        Flavour::OpenRouter,
+        Flavour::Groq,
+        Flavour::DeepSeek,
+        Flavour::Mistral,
+        Flavour::Xai,
+        Flavour::Ollama,
+        Flavour::LmStudio,
+    ];
+
+    /// What its paths begin with.
+    pub(crate) fn prefix(self) -> &'static str {
+        match self {
+            Flavour::Openai => "",
+            Flavour::OpenRouter => "/openrouter",
+            Flavour::Groq => "/groq",
+            Flavour::DeepSeek => "/deepseek",
+            Flavour::Mistral => "/mistral",
+            Flavour::Xai => "/xai",
+            Flavour::Ollama => "/ollama",
+            Flavour::LmStudio => "/lmstudio",
+        }
+    }
+}
+
 /// One request that was found valid.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub dialect: Dialect,
+    /// Of chat completions; elsewhere the first.
+    pub flavour: Flavour,
     pub model: String,
     /// All system text, wherever the dialect keeps it, joined by blank lines.
     pub system: String,

@@ -52,7 +52,7 @@ pub(crate) fn damaged(asked: &Asked, mut frames: Vec<Frame>, fault: Option<&Faul
             let last = frames.iter().rposition(|frame| frame.token);
             let end = end.or(last.map(|last| last + 1));
             frames.truncate(end.unwrap_or_default());
-            frames.extend(error_frames(asked.dialect));
+            frames.extend(error_frames(asked));
             frames
         }
         Some(Fault::Endless) => {
@@ -103,9 +103,9 @@ pub(crate) fn endless_whole(body: &Value, fault: Option<&Fault>) -> Option<Vec<F
 }
 
 /// What the provider says inside a stream when it fails.
-fn error_frames(dialect: Dialect) -> Vec<Frame> {
-    match dialect {
-        Dialect::OpenaiChat => chat::error_frames(),
+fn error_frames(asked: &Asked) -> Vec<Frame> {
+    match asked.dialect {
+        Dialect::OpenaiChat => chat::error_frames(asked.flavour),
         Dialect::OpenaiResponses => responses::error_frames(),
         Dialect::Anthropic => anthropic::error_frames(),
         Dialect::Gemini => gemini::error_frames(),

@@ -137,6 +137,14 @@ impl DraftCall {
         }
     }
 
+    /// As [`DraftCall::id`], with so many letters and digits behind the prefix.
+    pub(crate) fn short_id(&self, prefix: &str, len: usize) -> String {
+        match &self.id {
+            Ok(scripted) => scripted.clone(),
+            Err(made) => format!("{prefix}{}", made.get(..len).unwrap_or(made)),
+        }
+    }
+
     /// The arguments in the pieces they are streamed in.
     pub(crate) fn pieces(&self) -> Vec<String> {
         let letters: Vec<char> = self.args.chars().collect();

@@ -7,7 +7,7 @@
 //!
 //! | Module | What |
 //! |---|---|
-//! | `sim`, `server`, `feed` | the server's life, its routes, and how an answer's bytes leave |
+//! | `sim`, `route`, `server`, `feed` | the server's life, its paths, and how an answer's bytes leave |
 //! | `answer`, `fault`, `asked` | the words a script uses |
 //! | `chat`, `responses`, `anthropic`, `gemini` | one dialect each: what it refuses, what it says |
 //! | `draft`, `damage` | an answer with its ids and counts settled; frames made wrong |
@@ -27,11 +27,12 @@ mod feed;
 mod gemini;
 mod refusal;
 mod responses;
+mod route;
 mod rules;
 mod server;
 mod sim;
 
 pub use answer::{Answer, Ending, Gate};
-pub use asked::{Asked, Called, Dialect, Resulted, Said};
+pub use asked::{Asked, Called, Dialect, Flavour, Resulted, Said};
 pub use fault::{Fault, Garbage, Lie, RetryAfter};
 pub use sim::{Sim, SimParts};

@@ -1,4 +1,4 @@
-//! The routes, and how a request becomes an answer on the wire.
+//! How a request becomes an answer on the wire.
 
 use crate::answer::{Answer, Hold};
 use crate::asked::{Asked, Dialect};
@@ -6,6 +6,7 @@ use crate::draft::{Draft, Frame};
 use crate::fault::{Fault, Garbage, RetryAfter};
 use crate::feed::{Cut, Feed};
 use crate::refusal::{Checked, Refusal};
+use crate::route::{Route, Target, route};
 use crate::sim::{Shared, Watch};
 use crate::{anthropic, chat, damage, gemini, responses};
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::Value;
 use std::sync::Arc;
@@ -69,21 +70,6 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-/// What a path means.
-enum Route {
-    Ask(Dialect, Target),
-    Models(Dialect, Option<String>),
-}
-
-/// What the path says beside the body; only one dialect says anything.
-#[derive(Default)]
-pub(crate) struct Target {
-    pub(crate) model: String,
-    pub(crate) stream: bool,
-    /// Whether a stream is one of events, not a long JSON array.
-    pub(crate) events: bool,
-}
-
 async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<Feed>, Cut> {
     let watch = Watch::new(&shared.counts);
     let (head, body) = request.into_parts();
@@ -110,51 +96,6 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<
         Ok(asked) => say(shared, Arc::new(asked), &target, watch).await,
         Err(refusal) => Ok(refused(shared, dialect, refusal, watch)),
     }
-}
-
-fn route(method: &Method, path: &str, query: &str, headers: &HeaderMap) -> Option<Route> {
-    let ask = |dialect| Some(Route::Ask(dialect, Target::default()));
-    if let Some(rest) = path.strip_prefix("/v1beta/models") {
-        return gemini_route(method, rest, query);
-    }
-    if *method == Method::POST {
-        return match path {
-            "/v1/chat/completions" => ask(Dialect::OpenaiChat),
-            "/v1/responses" => ask(Dialect::OpenaiResponses),
-            "/v1/messages" => ask(Dialect::Anthropic),
-            _ => None,
-        };
-    }
-    let rest = path.strip_prefix("/v1/models")?;
-    let dialect = if headers.contains_key("anthropic-version") {
-        Dialect::Anthropic
-    } else {
-        Dialect::OpenaiChat
-    };
-    listing(method, dialect, rest)
-}
-
-fn listing(method: &Method, dialect: Dialect, rest: &str) -> Option<Route> {
-    let one = rest.strip_prefix('/').map(str::to_owned);
-    let known = *method == Method::GET && (rest.is_empty() || one.is_some());
-    known.then_some(Route::Models(dialect, one))
-}
-
-fn gemini_route(method: &Method, rest: &str, query: &str) -> Option<Route> {
-    let Some((model, verb)) = rest.strip_prefix('/').and_then(|rest| rest.split_once(':')) else {
-        return listing(method, Dialect::Gemini, rest);
-    };
-    let stream = match verb {
-        "streamGenerateContent" => true,
-        "generateContent" => false,
-        _ => return None,
-    };
-    let target = Target {
-        model: model.to_owned(),
-        stream,
-        events: query.split('&').any(|pair| pair == "alt=sse"),
-    };
-    (*method == Method::POST).then_some(Route::Ask(Dialect::Gemini, target))
 }
 
 fn check_key(
@@ -215,7 +156,7 @@ fn understood(
         ))
     })?;
     let mut asked = match dialect {
-        Dialect::OpenaiChat => chat::read(body),
+        Dialect::OpenaiChat => chat::read(target.flavour, body),
         Dialect::OpenaiResponses => responses::read(body),
         Dialect::Anthropic => {
             if !headers.contains_key("anthropic-version") {
@@ -295,7 +236,7 @@ fn frames(asked: &Asked, answer: &Answer, target: &Target) -> Vec<Frame> {
 fn whole(shared: &Shared, asked: &Asked, answer: &Answer, watch: Watch) -> Feed {
     let draft = Draft::new(asked, answer);
     let body = match asked.dialect {
-        Dialect::OpenaiChat => chat::whole(&draft),
+        Dialect::OpenaiChat => chat::whole(asked, &draft),
         Dialect::OpenaiResponses => responses::whole(&draft),
         Dialect::Anthropic => anthropic::whole(&draft),
         Dialect::Gemini => gemini::whole(&draft),

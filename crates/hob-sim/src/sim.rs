@@ -1,7 +1,7 @@
 //! The server's life: a port, a thread, and what a test may ask about it.
 
 use crate::answer::Answer;
-use crate::asked::{Asked, Dialect};
+use crate::asked::{Asked, Dialect, Flavour};
 use crate::server;
 use hob_kit::clock::Clock;
 use std::collections::VecDeque;
@@ -98,6 +98,17 @@ impl Sim {
             Dialect::OpenaiChat | Dialect::OpenaiResponses => format!("http://{}/v1", self.address),
             Dialect::Anthropic | Dialect::Gemini => format!("http://{}", self.address),
         }
+    }
+
+    /// The base URL of a provider that speaks chat completions in its own flavour: with `/v1`,
+    /// but bare for Ollama, as theirs are.
+    pub fn url_as(&self, flavour: Flavour) -> String {
+        let end = if flavour == Flavour::Ollama {
+            ""
+        } else {
+            "/v1"
+        };
+        format!("http://{}{}{end}", self.address, flavour.prefix())
     }
 
     pub fn address(&self) -> SocketAddr {

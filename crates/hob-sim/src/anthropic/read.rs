@@ -1,7 +1,7 @@
 //! A messages request, refused where Anthropic refuses it.
 
 use super::blocks;
-use crate::asked::{Asked, Dialect, Said};
+use crate::asked::{Asked, Dialect, Flavour, Said};
 use crate::refusal::{Checked, Refusal};
 use crate::rules::{self, add_text, in_range, is_count, is_name};
 use hob_wire::content::Role;
@@ -67,6 +67,7 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
         .map(|format| format["schema"].clone());
     Ok(Asked {
         dialect: Dialect::Anthropic,
+        flavour: Flavour::Openai,
         model,
         system,
         messages,
@@ -121,6 +122,12 @@ fn check_thinking(body: &Value, budget: &Value) -> Checked<()> {
             "`max_tokens` must be greater than `thinking.budget_tokens`.",
         ));
     }
+    if matches!(body["tool_choice"]["type"].as_str(), Some("any" | "tool")) {
+        return Err(Refusal::bad(
+            "Thinking may not be enabled when tool_choice forces tool use.",
+        ));
+    }
+    check_begins_with_thoughts(body)?;
     let temperature = &body["temperature"];
     if !temperature.is_null() && temperature.as_f64() != Some(1.0) {
         return Err(Refusal::bad(
@@ -128,6 +135,24 @@ fn check_thinking(body: &Value, budget: &Value) -> Checked<()> {
         ));
     }
     Ok(())
+}
+
+/// With a budget of thought, the answer that goes on after results began with thoughts.
+fn check_begins_with_thoughts(body: &Value) -> Checked<()> {
+    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let [.., (at, spoken), (_, results)] = &messages.iter().enumerate().collect::<Vec<_>>()[..]
+    else {
+        return Ok(());
+    };
+    let first = |message: &Value| message["content"][0]["type"].as_str().map(str::to_owned);
+    let goes_on = spoken["role"] == "assistant" && first(results).as_deref() == Some("tool_result");
+    let found = first(spoken).unwrap_or_default();
+    if !goes_on || found == "thinking" || found == "redacted_thinking" {
+        return Ok(());
+    }
+    Err(Refusal::bad(format!(
+        "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+    )))
 }
 
 fn tools(body: &Value) -> Checked<Vec<String>> {

@@ -1,5 +1,6 @@
-//! OpenAI's chat completions, which most others speak too.
+//! OpenAI's chat completions, which most others speak too, each in its flavour.
 
+mod flavour;
 mod messages;
 mod read;
 mod write;

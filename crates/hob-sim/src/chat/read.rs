@@ -1,7 +1,8 @@
 //! A chat completions request, refused where OpenAI refuses it.
 
+use super::flavour::{check_fields, check_own};
 use super::messages::messages;
-use crate::asked::{Asked, Dialect};
+use crate::asked::{Asked, Dialect, Flavour};
 use crate::refusal::{Checked, Refusal};
 use crate::rules::{self, in_range, is_count, is_name};
 use serde_json::Value;
@@ -46,24 +47,22 @@ const FIELDS: &[&str] = &[
     "web_search_options",
 ];
 
-pub(crate) fn read(body: Value) -> Checked<Asked> {
-    if let Some(name) = rules::unknown(&body, FIELDS) {
-        return Err(Refusal::bad(format!(
-            "Unrecognized request argument supplied: {name}"
-        )));
-    }
+pub(crate) fn read(flavour: Flavour, body: Value) -> Checked<Asked> {
+    check_fields(flavour, &body, FIELDS)?;
     let model = rules::text(&body, "model", || {
         Refusal::bad("you must provide a model parameter")
     })?;
     let model = model.to_owned();
     check_numbers(&body)?;
     let tools = tools(&body)?;
-    check_choice(&body, &tools)?;
+    check_choice(flavour, &body, &tools)?;
     let schema = schema(&body)?;
     let (stream, wants_usage) = streaming(&body)?;
     let (system, messages) = messages(&body)?;
+    check_own(flavour, &body, &messages)?;
     Ok(Asked {
         dialect: Dialect::OpenaiChat,
+        flavour,
         model,
         system,
         messages,
@@ -187,7 +186,7 @@ fn tool_name(at: usize, function: &Value) -> Checked<String> {
     Ok(name.to_owned())
 }
 
-fn check_choice(body: &Value, tools: &[String]) -> Checked<()> {
+fn check_choice(flavour: Flavour, body: &Value, tools: &[String]) -> Checked<()> {
     let choice = &body["tool_choice"];
     if choice.is_null() {
         return Ok(());
@@ -199,7 +198,10 @@ fn check_choice(body: &Value, tools: &[String]) -> Checked<()> {
         );
     }
     let known = match choice {
-        Value::String(word) => ["auto", "none", "required"].contains(&word.as_str()),
+        Value::String(word) => {
+            ["auto", "none", "required"].contains(&word.as_str())
+                || (flavour == Flavour::Mistral && word == "any")
+        }
         Value::Object(_) if choice["type"] == "function" => {
             let name = choice["function"]["name"].as_str().unwrap_or_default();
             if !tools.iter().any(|tool| tool == name) {

@@ -1,33 +1,40 @@
-//! An answer as chat completions write it.
+//! An answer as chat completions write it, each provider in its way.
 
+use super::flavour::{ThinkingWay, UsageWay, Ways, ways};
 use crate::answer::Ending;
-use crate::asked::Asked;
-use crate::draft::{CREATED, Draft, Frame, Used, total};
+use crate::asked::{Asked, Flavour};
+use crate::draft::{CREATED, Draft, DraftCall, Frame, Used, total};
 use serde_json::{Value, json};
+
+/// How far off an index is that belongs to no call.
+const NOWHERE: usize = 40;
 
 /// The stream: chunks, the reason it stopped, the usage if it was asked for, `[DONE]`.
 pub(crate) fn frames(asked: &Asked, draft: &Draft) -> Vec<Frame> {
+    let ways = ways(asked.flavour);
     let mut stream = Stream {
         draft,
-        usage_null: asked.wants_usage,
+        ways,
+        usage_null: asked.wants_usage && matches!(ways.usage, UsageWay::Asked),
         chunks: 0,
     };
-    let mut frames = Vec::new();
+    let mut frames: Vec<Frame> = ways.comment.map(Frame::around).into_iter().collect();
     let opening = json!({ "role": "assistant", "content": "", "refusal": null });
     frames.push(Frame::around(stream.delta(&opening)));
     for piece in &draft.thinking {
-        let delta = json!({ "reasoning_content": piece });
+        let delta = thought(ways, piece);
         frames.push(Frame::token(stream.delta(&delta)));
     }
     for word in &draft.words {
         let chunk = stream.delta(&json!({ "content": word }));
         frames.push(draft.word_frame(chunk));
     }
-    for at in 0..draft.calls.len() {
-        frames.extend(stream.call(at));
+    for (at, call) in draft.calls.iter().enumerate() {
+        frames.extend(stream.call(at, call));
     }
-    frames.push(Frame::around(stream.chunk(&json!({}), &stop(draft).into())));
-    if asked.wants_usage && !matches!(draft.usage, Used::Missing) {
+    frames.push(Frame::around(stream.last()));
+    let own_chunk = matches!(ways.usage, UsageWay::Asked | UsageWay::Groq);
+    if asked.wants_usage && own_chunk && !matches!(draft.usage, Used::Missing) {
         frames.push(Frame::around(stream.usage()));
     }
     frames.push(Frame::around("data: [DONE]\n\n"));
@@ -35,7 +42,8 @@ pub(crate) fn frames(asked: &Asked, draft: &Draft) -> Vec<Frame> {
 }
 
 /// The answer in one piece.
-pub(crate) fn whole(draft: &Draft) -> Value {
+pub(crate) fn whole(asked: &Asked, draft: &Draft) -> Value {
+    let ways = ways(asked.flavour);
     let text = draft.words.concat();
     let silent = text.is_empty() && !draft.calls.is_empty();
     let mut message = json!({
@@ -44,16 +52,22 @@ pub(crate) fn whole(draft: &Draft) -> Value {
         "refusal": null,
     });
     if !draft.thinking.is_empty() {
-        message["reasoning_content"] = json!(draft.thinking.concat());
+        let thinking = thought(ways, &draft.thinking.concat());
+        for (field, value) in thinking.as_object().into_iter().flatten() {
+            message[field] = match (field.as_str(), value) {
+                ("content", Value::Array(parts)) => {
+                    let said = json!({ "type": "text", "text": text });
+                    parts.iter().cloned().chain([said]).collect()
+                }
+                _ => value.clone(),
+            };
+        }
     }
     if !draft.calls.is_empty() {
-        let calls = draft.calls.iter().map(|call| {
-            json!({
-                "id": call.id("call_"),
-                "type": "function",
-                "function": { "name": call.name, "arguments": call.args },
-            })
-        });
+        let calls = draft
+            .calls
+            .iter()
+            .map(|call| opened(ways, call, &call.args));
         message["tool_calls"] = calls.collect();
     }
     let mut body = json!({
@@ -92,18 +106,29 @@ pub(crate) fn models(models: &[String], one: bool) -> Value {
 }
 
 /// A failure inside the stream, after which nothing follows.
-pub(crate) fn error_frames() -> Vec<Frame> {
-    let error = json!({ "error": {
+pub(crate) fn error_frames(flavour: Flavour) -> Vec<Frame> {
+    let mut error = json!({ "error": {
         "message": "The server had an error while processing your request. Sorry about that!",
         "type": "server_error",
         "param": null,
         "code": null,
     }});
+    if flavour == Flavour::OpenRouter {
+        // Its errors are chunks like the others.
+        error["error"]["code"] = json!(502);
+        error["object"] = json!("chat.completion.chunk");
+        error["choices"] = json!([{
+            "index": 0,
+            "delta": { "content": "" },
+            "finish_reason": "error",
+        }]);
+    }
     vec![Frame::around(event(&error))]
 }
 
 struct Stream<'a> {
     draft: &'a Draft,
+    ways: &'static Ways,
     /// Every chunk before the last says `usage: null` when usage was asked for.
     usage_null: bool,
     chunks: usize,
@@ -111,10 +136,24 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     fn delta(&mut self, delta: &Value) -> String {
-        self.chunk(delta, &Value::Null)
+        let chunk = self.chunk(delta, &Value::Null);
+        event(&chunk)
     }
 
-    fn chunk(&mut self, delta: &Value, stop: &Value) -> String {
+    /// The chunk that says why the answer ended.
+    fn last(&mut self) -> String {
+        let mut chunk = self.chunk(&json!({}), &json!(stop(self.draft)));
+        if let Some(usage) = usage(self.draft) {
+            match self.ways.usage {
+                UsageWay::Last => chunk["usage"] = usage,
+                UsageWay::Groq => chunk["x_groq"] = json!({ "id": "req_sim", "usage": usage }),
+                UsageWay::Asked | UsageWay::Each => {}
+            }
+        }
+        event(&chunk)
+    }
+
+    fn chunk(&mut self, delta: &Value, stop: &Value) -> Value {
         let choices = json!([{
             "index": 0,
             "delta": delta,
@@ -125,7 +164,12 @@ impl Stream<'_> {
         if self.usage_null {
             chunk["usage"] = Value::Null;
         }
-        event(&chunk)
+        if matches!(self.ways.usage, UsageWay::Each)
+            && let Some(usage) = usage(self.draft)
+        {
+            chunk["usage"] = usage;
+        }
+        chunk
     }
 
     fn usage(&mut self) -> String {
@@ -152,21 +196,26 @@ impl Stream<'_> {
         })
     }
 
-    /// One tool call: its name first, then its arguments in pieces.
-    fn call(&mut self, at: usize) -> Vec<Frame> {
-        let draft = self.draft;
-        let Some(call) = draft.calls.get(at) else {
-            return Vec::new();
+    /// One tool call: whole, or its name first and then its arguments in pieces.
+    fn call(&mut self, at: usize, call: &DraftCall) -> Vec<Frame> {
+        let first = if self.ways.calls_whole {
+            &call.args
+        } else {
+            ""
         };
-        let opening = json!({ "tool_calls": [{
-            "index": at,
-            "id": call.id("call_"),
-            "type": "function",
-            "function": { "name": call.name, "arguments": "" },
-        }]});
-        let mut frames = vec![Frame::token(self.delta(&opening))];
-        // A delta for an index that was never opened.
-        let index = if draft.wrong_ids { at + 40 } else { at };
+        let mut opening = opened(self.ways, call, first);
+        opening["index"] = json!(at);
+        let mut frames = vec![Frame::token(
+            self.delta(&json!({ "tool_calls": [opening] })),
+        )];
+        if self.ways.calls_whole {
+            return frames;
+        }
+        let index = if self.draft.wrong_ids {
+            at + NOWHERE
+        } else {
+            at
+        };
         for piece in call.pieces() {
             let delta = json!({ "tool_calls": [{
                 "index": index,
@@ -176,6 +225,34 @@ impl Stream<'_> {
         }
         frames
     }
+}
+
+fn thought(ways: &Ways, piece: &str) -> Value {
+    match ways.thinking {
+        ThinkingWay::ReasoningContent => json!({ "reasoning_content": piece }),
+        ThinkingWay::Reasoning => json!({ "reasoning": piece }),
+        ThinkingWay::Details => json!({
+            "reasoning": piece,
+            "reasoning_details": [{
+                "type": "reasoning.text",
+                "text": piece,
+                "format": "unknown",
+                "index": 0,
+            }],
+        }),
+        ThinkingWay::Parts => json!({ "content": [{
+            "type": "thinking",
+            "thinking": [{ "type": "text", "text": piece }],
+        }]}),
+    }
+}
+
+fn opened(ways: &Ways, call: &DraftCall, args: &str) -> Value {
+    json!({
+        "id": call.short_id(ways.id_prefix, ways.id_len),
+        "type": "function",
+        "function": { "name": call.name, "arguments": args },
+    })
 }
 
 fn event(data: &Value) -> String {

@@ -1,10 +1,10 @@
 //! A generateContent request, refused where Gemini refuses it.
 
 use super::contents;
-use crate::asked::{Asked, Dialect};
+use crate::asked::{Asked, Dialect, Flavour};
 use crate::refusal::{Checked, Refusal};
+use crate::route::Target;
 use crate::rules::{self, in_range, is_count};
-use crate::server::Target;
 use serde_json::Value;
 
 /// Bytes of a tool's name.
@@ -82,6 +82,7 @@ pub(crate) fn read(target: &Target, body: Value) -> Checked<Asked> {
     let (system, messages) = contents::read(&target.model, &body)?;
     Ok(Asked {
         dialect: Dialect::Gemini,
+        flavour: Flavour::Openai,
         model: target.model.clone(),
         system,
         messages,

@@ -1,7 +1,7 @@
 //! A responses request, refused where OpenAI refuses it.
 
 use super::items;
-use crate::asked::{Asked, Dialect};
+use crate::asked::{Asked, Dialect, Flavour};
 use crate::chat::check_strict;
 use crate::refusal::{Checked, Refusal};
 use crate::rules::{self, in_range, is_name};
@@ -77,6 +77,7 @@ pub(crate) fn read(body: Value) -> Checked<Asked> {
     let stream = body["stream"] == true;
     Ok(Asked {
         dialect: Dialect::OpenaiResponses,
+        flavour: Flavour::Openai,
         model,
         system,
         messages,

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod flavours;
+#[cfg(test)]
 mod life;
 #[cfg(test)]
 mod lists;

@@ -122,6 +122,14 @@ fn anthropic_tool_use() {
                 ]),
                 "Invalid `signature`",
             ),
+            (
+                json!({
+                    "max_tokens": 4_096,
+                    "thinking": { "type": "enabled", "budget_tokens": 2_048 },
+                    "messages": [user(), uses(&["a"]), results(&[result("a")])],
+                }),
+                "Expected `thinking`",
+            ),
         ],
     );
     takes(
