@@ -98,6 +98,8 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     let sql = Connection::open_with_flags(path, flags)?;
     sql.busy_timeout(BUSY_WAIT)?;
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Without this SQLite looks at bound values, and prepares joins and limits anew at each use.
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     sql.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // A mapped file turns a failing disk into a signal; reads and writes turn it into an error.
     sql.execute_batch(

@@ -5,6 +5,7 @@ use crate::blobs;
 use crate::connection::open_draft;
 use crate::migrations::migrate;
 use crate::runs::{accept, journal, ledger, remove, row, step};
+use rusqlite::StatementStatus;
 use std::path::Path;
 
 fn plan_of(sql: &Connection, query: &str) -> Vec<String> {
@@ -29,8 +30,7 @@ fn with_schema(check: impl Fn(&Connection)) {
     check(&sql);
 }
 
-#[test]
-fn every_query_searches() {
+fn queries() -> Vec<String> {
     let mut queries: Vec<String> = [
         step::UNDER_WAY,
         accept::BY_KEY,
@@ -61,8 +61,13 @@ fn every_query_searches() {
             queries.push(listing(of_session, state));
         }
     }
+    queries
+}
+
+#[test]
+fn every_query_searches() {
     with_schema(|sql| {
-        for query in &queries {
+        for query in &queries() {
             let steps = plan_of(sql, query);
             assert!(!steps.is_empty(), "{query}");
             for step in steps {
@@ -92,5 +97,27 @@ fn the_unfinished_are_found_in_their_own_index() {
                 "{query}"
             );
         }
+    });
+}
+
+/// SQLite prepares a statement anew at each use when the plan hangs on a bound value.
+#[test]
+fn no_query_is_prepared_anew_for_its_values() {
+    with_schema(|sql| {
+        let mut again = Vec::new();
+        for query in queries() {
+            let mut statement = sql.prepare(&query).unwrap();
+            for value in 0..3 {
+                for index in 1..=statement.parameter_count() {
+                    statement.raw_bind_parameter(index, value).unwrap();
+                }
+                let mut rows = statement.raw_query();
+                while rows.next().unwrap().is_some() {}
+            }
+            if statement.get_status(StatementStatus::RePrepare) > 0 {
+                again.push(query);
+            }
+        }
+        assert_eq!(again, Vec::<String>::new());
     });
 }
