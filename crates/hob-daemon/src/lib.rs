@@ -4,6 +4,8 @@
 //! - [`config`] has settings: `config.*`
 //! - [`daemon`] has the process itself: `daemon.status`
 //! - [`log`] has the daemon's log as events: `log.line`
+//! - [`tool`] has the tools of the house and of services outside: `tool.*`
+//! - [`permission`] has the questions a model's call raises: `permission.*`
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
@@ -11,4 +13,6 @@
 pub mod config;
 pub mod daemon;
 pub mod log;
+pub mod permission;
 pub mod session;
+pub mod tool;

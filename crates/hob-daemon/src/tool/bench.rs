@@ -1,0 +1,351 @@
+//! Where calls are run, stopped, and looked up after a crash.
+
+use super::Shared;
+use super::flights::{CallKey, Flights, call_key};
+use super::offer::TIMEOUT_MS_MAX;
+use super::shelf::{Maker, ServiceTool, Tool};
+use bytes::Bytes;
+use hob_bus::Call;
+use hob_core::permission::{Approved, Work};
+use hob_tools::outcome::{bounded, failed};
+use hob_wire::rooms::permission::{Redeem, RedeemParams};
+use hob_wire::rooms::tool::{
+    CancelParams, Cancelled, DescribeParams, ExecuteParams, Executed, Probed,
+};
+use hob_wire::work::ToolSpec;
+use hob_wire::{ErrorCode, Scope, WireError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// How long a service that is told to stop a call may take to say how far it came.
+const STOP_GRACE: Duration = Duration::from_millis(600);
+/// How long `tool.cancel` waits for the end of a call; within the second that stopping may take.
+const CANCEL_WAIT: Duration = Duration::from_millis(900);
+/// How long a service may take to find out whether a call happened.
+const PROBE_WAIT: Duration = Duration::from_secs(30);
+/// Bytes of a schema shown to a model that missed it.
+const SCHEMA_SHOWN_MAX: usize = 4 * 1024;
+/// Names told to a model that asked for none of them.
+const NAMES_SHOWN_MAX: usize = 40;
+
+pub(super) struct Bench {
+    shared: Arc<Shared>,
+    flights: Flights,
+}
+
+impl Bench {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Bench {
+            shared,
+            flights: Flights::default(),
+        }
+    }
+
+    pub(super) async fn describe(&self, params: &DescribeParams) -> Result<ToolSpec, WireError> {
+        let name = params.name.as_str();
+        let found = if params.wait {
+            let until = Instant::now() + self.return_wait();
+            self.await_tool(name, until).await
+        } else {
+            self.shared.shelf.find(name)
+        };
+        let missing = || WireError::new(ErrorCode::NotFound, self.unknown(name));
+        found.map(|tool| tool.spec.clone()).ok_or_else(missing)
+    }
+
+    /// Runs a call. What the caller may not do is an error; what the model got wrong, and what the
+    /// tool could not do, is an answer to the model.
+    pub(super) async fn execute(
+        &self,
+        call: &Call,
+        params: ExecuteParams,
+    ) -> Result<Executed, WireError> {
+        let tool = match self.shared.shelf.find(&params.name) {
+            Some(tool) => Some(tool),
+            // An approved call was of a tool that existed: its service may be on its way back.
+            None if params.ticket.is_some() => self.await_return(&params.name).await,
+            None => None,
+        };
+        let Some(tool) = tool else {
+            return Ok(failed(self.unknown(&params.name)));
+        };
+        if let Err(told) = check_arguments(&tool, &params.args) {
+            return Ok(*told);
+        }
+        let key = call_key(&params.context);
+        let flight = self.flights.begin(key)?;
+        let approved = self.approve(call, &tool, params).await?;
+        let limit = Duration::from_millis(self.timeout_ms(&tool.spec));
+        match &tool.maker {
+            Maker::House(entry) => {
+                let work = (entry.run)(approved, self.shared.ground.clone());
+                tokio::select! {
+                    done = timeout(limit, work) => {
+                        Ok(done.map_or_else(|_| late(&tool.spec, limit), bounded))
+                    }
+                    () = flight.stop().cancelled() => Err(stopped()),
+                }
+            }
+            Maker::Service(service) => {
+                let work = approved.into_call();
+                self.run_outside(&tool, service, work, flight.stop()).await
+            }
+        }
+    }
+
+    /// Stops a call and waits for its end.
+    pub(super) async fn cancel(&self, params: &CancelParams) -> Cancelled {
+        let key = (params.run_id, params.call_id.clone());
+        let Some(flight) = self.flights.find(&key) else {
+            return Cancelled { stopped: false };
+        };
+        flight.stop.cancel();
+        let ended = timeout(CANCEL_WAIT, flight.ended.cancelled()).await;
+        if ended.is_err() {
+            tracing::warn!(call = params.call_id, "a tool call did not end in time");
+        }
+        Cancelled { stopped: true }
+    }
+
+    /// Asks whether an earlier call happened.
+    pub(super) async fn probe(&self, params: ExecuteParams) -> Probed {
+        let unknown = |known: String| Probed::Unknown { known };
+        let Some(tool) = self.await_return(&params.name).await else {
+            return unknown(format!("The tool '{}' is not here any more.", params.name));
+        };
+        let Maker::Service(service) = &tool.maker else {
+            return unknown(format!("'{}' cannot be asked what happened.", params.name));
+        };
+        if !service.can_probe {
+            return unknown(format!("'{}' cannot be asked what happened.", params.name));
+        }
+        let asked = ExecuteParams {
+            name: tool.spec.name.clone(),
+            ticket: None,
+            ..params
+        };
+        let method = format!("{}.tool_probe", service.service);
+        let probed = self.call_outside::<_, Probed>(&method, &asked);
+        match timeout(PROBE_WAIT, probed).await {
+            Ok(Ok(Probed::Yes { outcome })) => Probed::Yes {
+                outcome: bounded(outcome),
+            },
+            Ok(Ok(probed)) => probed,
+            Ok(Err(error)) => unknown(error.message),
+            Err(_) => unknown("Its service did not say in time.".to_owned()),
+        }
+    }
+
+    /// Turns a call into an approved one: by its ticket if it is a run's, else as a person's act.
+    async fn approve(
+        &self,
+        call: &Call,
+        tool: &Tool,
+        params: ExecuteParams,
+    ) -> Result<Approved<Work>, WireError> {
+        let work = Work {
+            tool: tool.spec.name.clone(),
+            fingerprint: tool.fingerprint.clone(),
+            args: params.args,
+            context: params.context,
+        };
+        let Some(ticket) = params.ticket else {
+            let may_control = call.scopes.allow(Scope::Control);
+            let message =
+                "A call made for a run needs the ticket of its approval; nothing was run.";
+            return Approved::own_act(work, may_control)
+                .ok_or_else(|| WireError::new(ErrorCode::Forbidden, message));
+        };
+        let redeem = RedeemParams {
+            ticket,
+            tool: work.tool.clone(),
+            fingerprint: work.fingerprint.clone(),
+            args: work.args.clone(),
+            context: work.context.clone(),
+        };
+        let redeemed = self.shared.caller.call::<Redeem>(&redeem).await?;
+        let message = "What would run is not what was approved; nothing was run.";
+        Approved::redeemed(work, &redeemed.digest)
+            .ok_or_else(|| WireError::new(ErrorCode::Forbidden, message))
+    }
+
+    async fn run_outside(
+        &self,
+        tool: &Tool,
+        service: &ServiceTool,
+        work: Work,
+        stop: &CancellationToken,
+    ) -> Result<Executed, WireError> {
+        let limit = Duration::from_millis(self.timeout_ms(&tool.spec));
+        let key = call_key(&work.context);
+        let asked = ExecuteParams {
+            name: tool.spec.name.clone(),
+            args: work.args,
+            context: work.context,
+            ticket: None,
+        };
+        let method = format!("{}.tool_execute", service.service);
+        let mut running = Box::pin(self.call_outside::<_, Executed>(&method, &asked));
+        let (answer, told) = tokio::select! {
+            answer = &mut running => (Some(answer), None),
+            () = sleep(limit) => (None, Some(Ok(late(&tool.spec, limit)))),
+            () = stop.cancelled() => (None, Some(Err(stopped()))),
+        };
+        if let Some(answer) = answer {
+            return heard(tool, answer);
+        }
+        // It is told to stop, and may still say how far it came.
+        let grace = async {
+            if service.can_cancel {
+                self.tell_to_stop(&service.service, key).await;
+                return Some(running.await);
+            }
+            None
+        };
+        match (timeout(STOP_GRACE, grace).await, told) {
+            (Ok(Some(answer)), _) => heard(tool, answer),
+            (_, Some(told)) => told,
+            (_, None) => Err(stopped()),
+        }
+    }
+
+    async fn tell_to_stop(&self, service: &str, key: Option<CallKey>) {
+        let Some((run_id, call_id)) = key else {
+            return;
+        };
+        let params = CancelParams { run_id, call_id };
+        let method = format!("{service}.tool_cancel");
+        let told = self.call_outside::<_, serde_json::Value>(&method, &params);
+        if let Err(error) = told.await {
+            tracing::debug!(service, "a call could not be told to stop: {error}");
+        }
+    }
+
+    async fn call_outside<P: Serialize, R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &P,
+    ) -> Result<R, WireError> {
+        let odd = |error: serde_json::Error| {
+            let message = format!("the answer of '{method}' is not of its form: {error}");
+            WireError::new(ErrorCode::MethodError, message)
+        };
+        let params = serde_json::to_vec(params).map_err(odd)?;
+        let params = Some(Bytes::from(params));
+        let answer = self.shared.caller.call_raw(method, params, None).await?;
+        serde_json::from_slice(answer.as_deref().unwrap_or(b"null")).map_err(odd)
+    }
+
+    /// Waits for a tool that was here a moment ago, or may not have come yet since the start.
+    async fn await_return(&self, name: &str) -> Option<Arc<Tool>> {
+        let wait_ms = u64::try_from(self.return_wait().as_millis()).unwrap_or(u64::MAX);
+        let since_ms = self
+            .shared
+            .shelf
+            .gone_at_ms(name)
+            .unwrap_or(self.shared.opened_ms);
+        let passed_ms = self.shared.clock.monotonic_ms().saturating_sub(since_ms);
+        let left = Duration::from_millis(wait_ms.saturating_sub(passed_ms));
+        self.await_tool(name, Instant::now() + left).await
+    }
+
+    async fn await_tool(&self, name: &str, until: Instant) -> Option<Arc<Tool>> {
+        let mut changes = self.shared.shelf.changes();
+        loop {
+            changes.mark_unchanged();
+            let found = self.shared.shelf.find(name);
+            if found.is_some() {
+                return found;
+            }
+            match tokio::time::timeout_at(until, changes.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// What a model is told that asked for a tool there is not.
+    fn unknown(&self, name: &str) -> String {
+        let shown: String = name.chars().take(64).collect();
+        let hint = match self.shared.shelf.nearest(name) {
+            Some(near) => format!("Did you mean '{near}'? "),
+            None => String::new(),
+        };
+        let tools = self.shared.shelf.list().tools;
+        let names = tools.iter().take(NAMES_SHOWN_MAX);
+        let names: Vec<&str> = names.map(|tool| tool.name.as_str()).collect();
+        let names = names.join(", ");
+        format!("There is no tool '{shown}'. {hint}The tools are: {names}.")
+    }
+
+    fn timeout_ms(&self, spec: &ToolSpec) -> u64 {
+        let usual = || self.shared.settings.borrow().duration_ms("tool.timeout");
+        spec.timeout_ms.unwrap_or_else(usual).min(TIMEOUT_MS_MAX)
+    }
+
+    fn return_wait(&self) -> Duration {
+        let settings = self.shared.settings.borrow();
+        Duration::from_millis(settings.duration_ms("tool.return_wait"))
+    }
+}
+
+/// What a model is told whose arguments do not fit. Boxed: it is large and rare.
+fn check_arguments(tool: &Tool, args: &serde_json::Value) -> Result<(), Box<Executed>> {
+    let name = &tool.spec.name;
+    let reasons = if args.is_object() {
+        match tool.schema.check(args) {
+            Ok(()) => return Ok(()),
+            Err(unfit) => unfit.to_string(),
+        }
+    } else {
+        "they must be one JSON object.".to_owned()
+    };
+    let schema = tool.spec.parameters.to_string();
+    let schema = if schema.len() <= SCHEMA_SHOWN_MAX {
+        format!(" Its schema: {schema}")
+    } else {
+        String::new()
+    };
+    Err(Box::new(failed(format!(
+        "The arguments of '{name}' do not fit, so nothing was run: {reasons} Call it again with arguments that fit.{schema}"
+    ))))
+}
+
+/// A service's answer, or what became of it.
+fn heard(tool: &Tool, answer: Result<Executed, WireError>) -> Result<Executed, WireError> {
+    match answer {
+        Ok(executed) => Ok(bounded(executed)),
+        Err(error) if error.code == ErrorCode::ServiceUnavailable => {
+            let name = &tool.spec.name;
+            let message = format!(
+                "The service of '{name}' went away during the call; whether it took effect is not known."
+            );
+            Err(WireError::new(ErrorCode::ServiceUnavailable, message))
+        }
+        Err(error) => Ok(bounded(failed(format!(
+            "'{}' failed: {}",
+            tool.spec.name, error.message
+        )))),
+    }
+}
+
+fn late(spec: &ToolSpec, limit: Duration) -> Executed {
+    let unsure = if spec.effect == hob_wire::Effect::Pure {
+        ""
+    } else {
+        " Whether it took effect is not known."
+    };
+    failed(format!(
+        "'{}' was stopped: it took longer than {} ms.{unsure}",
+        spec.name,
+        limit.as_millis()
+    ))
+}
+
+fn stopped() -> WireError {
+    WireError::new(ErrorCode::Cancelled, "The call was stopped.")
+}

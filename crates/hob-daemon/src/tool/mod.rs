@@ -1,0 +1,121 @@
+//! `tool.*`: the tools of the house and of services outside, behind one door.
+//!
+//! - `shelf`: which tools there are
+//! - `offer`: what a service outside may put on the shelf
+//! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
+//!
+//! Invariants: a call made for a run is run only with a ticket that the permission room redeems for
+//! these very bytes; what a model got wrong is told to the model, never run; names of the house
+//! cannot be taken; the tools of a service go when its connection goes; every call has a deadline,
+//! and cancelling one takes effect within a second.
+
+mod bench;
+mod flights;
+mod offer;
+mod shelf;
+
+use bench::Bench;
+use hob_bus::{Bus, Caller, Room};
+use hob_kit::clock::Clock;
+use hob_kit::settings::{Key, Kind, Settings};
+use hob_tools::Ground;
+use hob_wire::rooms::gateway::ServiceDisconnected;
+use hob_wire::rooms::tool::{Cancel, Describe, Execute, List, Offer, Probe};
+use shelf::Shelf;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Requests handled at once: each call under way holds one, and cancelling must pass beside them.
+const CONCURRENCY: usize = 1_024;
+
+pub const KEYS: &[Key] = &[
+    Key::new(
+        "tool.timeout",
+        Kind::Duration {
+            min_ms: 1_000,
+            max_ms: 240_000,
+        },
+        "120s",
+        "How long a tool call may take, unless the tool itself says less or more.",
+    )
+    .live(),
+    Key::new(
+        "tool.return_wait",
+        Kind::Duration {
+            min_ms: 0,
+            max_ms: 60_000,
+        },
+        "10s",
+        "How long an approved call waits for its tool when the service that offers it is away, as after a restart.",
+    )
+    .live(),
+];
+
+/// What the room is made of.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    pub bus: Bus,
+    pub clock: Clock,
+    pub settings: watch::Receiver<Arc<Settings>>,
+    /// What built-in tools get from outside.
+    pub ground: Ground,
+}
+
+/// What the room's files share.
+struct Shared {
+    /// For `permission.redeem` and the methods of services that offer tools.
+    caller: Caller,
+    clock: Clock,
+    settings: watch::Receiver<Arc<Settings>>,
+    ground: Ground,
+    shelf: Shelf,
+    /// When this room was opened: services need a moment to come back after a restart.
+    opened_ms: u64,
+}
+
+/// The service `tools`.
+pub fn room(parts: Parts) -> Room {
+    let shared = Arc::new(Shared {
+        caller: parts.bus.caller("tools"),
+        opened_ms: parts.clock.monotonic_ms(),
+        clock: parts.clock,
+        settings: parts.settings,
+        ground: parts.ground,
+        shelf: Shelf::new(hob_tools::entries()),
+    });
+    let bench = Arc::new(Bench::new(Arc::clone(&shared)));
+    let (lists, offers, leaves) = (Arc::clone(&shared), Arc::clone(&shared), shared);
+    let of = |bench: &Arc<Bench>| Arc::clone(bench);
+    let (describes, executes, cancels) = (of(&bench), of(&bench), of(&bench));
+    let probes = bench;
+    Room::new("tools")
+        .concurrency(CONCURRENCY)
+        .method::<List, _, _>(move |_, _| {
+            let tools = lists.shelf.list();
+            async move { Ok(tools) }
+        })
+        .method::<Describe, _, _>(move |_, params| {
+            let bench = of(&describes);
+            async move { bench.describe(&params).await }
+        })
+        .method::<Execute, _, _>(move |call, params| {
+            let bench = of(&executes);
+            async move { bench.execute(&call, params).await }
+        })
+        .method::<Cancel, _, _>(move |_, params| {
+            let bench = of(&cancels);
+            async move { Ok(bench.cancel(&params).await) }
+        })
+        .method::<Probe, _, _>(move |_, params| {
+            let bench = of(&probes);
+            async move { Ok(bench.probe(params).await) }
+        })
+        .method::<Offer, _, _>(move |call, params| {
+            let shared = Arc::clone(&offers);
+            async move { offer::offer(&shared, &call, params).await }
+        })
+        .on::<ServiceDisconnected, _, _>(move |_, named| {
+            let shared = Arc::clone(&leaves);
+            async move { offer::left(&shared, &named.service).await }
+        })
+}
