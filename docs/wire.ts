@@ -103,6 +103,28 @@ export interface Methods {
   "token.list": { params: TokenListParams; result: Tokens };
   /** Ends a token and closes every connection that uses it. */
   "token.revoke": { params: TokenRevokeParams; result: TokenRevoked };
+  /** Lists the tools there are. */
+  "tool.list": { params: ToolListParams; result: Tools };
+  /** Shows what one tool declares. */
+  "tool.describe": { params: ToolDescribeParams; result: ToolSpec };
+  /** Runs a tool. A call made for a model needs the ticket of its approval. */
+  "tool.execute": { params: ToolExecuteParams; result: Executed };
+  /** Stops a call under way; answers when it has ended. */
+  "tool.cancel": { params: ToolCancelParams; result: ToolCancelled };
+  /** Asks whether an earlier call happened. */
+  "tool.probe": { params: ToolExecuteParams; result: ToolProbed };
+  /** Offers the tools of a registered service; they go when it goes. */
+  "tool.offer": { params: ToolOfferParams; result: ToolOffered };
+  /** Answers a question; the first valid answer counts. */
+  "permission.answer": { params: PermissionAnswerParams; result: PermissionAnswered };
+  /** Decides a call by rule, or asks a person and waits; an allowed one gets a ticket. */
+  "permission.ask": { params: PermissionAskParams; result: PermissionRuling };
+  /** Takes up a ticket, once, for exactly the call it was given for. */
+  "permission.redeem": { params: PermissionRedeemParams; result: PermissionRedeemed };
+  /** Takes back the questions of a run that is over; whoever waits for one is denied. */
+  "permission.withdraw": { params: PermissionWithdrawParams; result: PermissionWithdrawn };
+  /** Lists the questions that wait for an answer. */
+  "permission.pending": { params: PermissionPendingParams; result: PermissionQuestions };
 }
 
 /** Every event and its payload. */
@@ -128,6 +150,10 @@ export interface Events {
   "config.changed": ConfigChanged;
   /** A line of the daemon's log, secrets masked. */
   "log.line": LogLine;
+  /** A call waits for a person's yes or no. */
+  "permission.requested": Question;
+  /** A question was answered, was taken back, or its deadline passed. */
+  "permission.answered": PermissionAnswered;
 }
 
 /** When a change takes effect. */
@@ -193,6 +219,8 @@ export interface DaemonStatus {
 
 export type DaemonStatusParams = Record<string, never>;
 
+export type Decision = "allow" | "deny";
+
 /** Whether an event survives in the log. */
 export type Durability =
   /** Numbered by the store in commit order, replayed after `since`. */
@@ -254,6 +282,14 @@ export interface EventDescription {
   durability: Durability;
   scope?: Scope | null;
   payload?: unknown;
+}
+
+export interface Executed {
+  content: Part[];
+  /** The tool ran and says it failed; the model is told. */
+  isError?: boolean;
+  /** More for a program. */
+  metadata?: unknown;
 }
 
 export interface GatewayAuthParams {
@@ -407,6 +443,15 @@ export interface MethodDescription {
   result?: unknown;
 }
 
+/** An argument that a permission rule can match by what it names. */
+export interface Need {
+  kind: NeedKind;
+  /** The argument that names it. */
+  arg: string;
+}
+
+export type NeedKind = "path" | "host" | "command";
+
 /** Where a setting's value comes from; the later beats the earlier. */
 export type Origin = "default" | "file" | "env";
 
@@ -438,8 +483,111 @@ export type Part =
     type: "toolResult";
   } & ToolResult;
 
+export interface PermissionAnswerParams {
+  id: string;
+  decision: Decision;
+  /** How far an allowance reaches; `once` when missing. */
+  scope?: Reach | null;
+  /** The digest shown; an answer to something else is refused. */
+  digest?: string | null;
+}
+
+export interface PermissionAnswered {
+  id: string;
+  sessionKey: string;
+  runId: RunId;
+  decision: Decision;
+  scope?: Reach;
+  /** Who answered: a token's name, `deadline`, or `withdrawn` with its run. */
+  by: string;
+}
+
+/** A call that needs a decision. */
+export interface PermissionAskParams {
+  tool: ToolSpec;
+  args: unknown;
+  context: ToolContext;
+  /** The farthest this call may reach; beyond it, it is denied without asking. */
+  ceiling?: Tier | null;
+  /**
+   * The digest of an earlier yes, as the run's journal has it: the very same call, taken up
+   * after a restart, is not asked again.
+   */
+  approved?: string | null;
+}
+
+export interface PermissionPendingParams {
+  /** Only those of this session. */
+  sessionKey?: string | null;
+}
+
+export interface PermissionQuestions {
+  questions: Question[];
+}
+
+export interface PermissionRedeemParams {
+  ticket: string;
+  tool: string;
+  /** The hash of what the tool declares now: a tool that changed since the question is not run. */
+  fingerprint: string;
+  args: unknown;
+  context: ToolContext;
+}
+
+export interface PermissionRedeemed {
+  /** The digest it was bound to. */
+  digest: string;
+}
+
+export interface PermissionRuling {
+  decision: Decision;
+  /** For `tool.execute`, when allowed. */
+  ticket?: string | null;
+  /** Who decided: a rule, a token's name, `deadline`, or `withdrawn` with its run. */
+  by: string;
+  /** What the ticket is bound to; a journal keeps it as `approved`. */
+  digest?: string | null;
+  /** Why it was denied, for the model and the person. */
+  reason?: string | null;
+}
+
+export interface PermissionWithdrawParams {
+  runId: RunId;
+}
+
+export interface PermissionWithdrawn {
+  /** The questions that were open. */
+  questions: number;
+}
+
+/** What a person is asked. */
+export interface Question {
+  id: string;
+  sessionKey: string;
+  runId: RunId;
+  /** The call's id within its run. */
+  callId: string;
+  tool: string;
+  args: unknown;
+  tier: Tier;
+  /** The question in a sentence, control characters escaped. */
+  sentence: string;
+  /** Exactly what will run, for showing: argv, folder, environment, diff. */
+  preview?: string | null;
+  /** The hash the answer is bound to; any difference at run time asks again. */
+  digest: string;
+  askedAt: number;
+  /** Without an answer by then it is denied. */
+  deadlineAt: number;
+}
+
+/** How far an answer reaches. */
+export type Reach = "once" | "run" | "session" | "folder" | "always";
+
 /** Who speaks. */
 export type Role = "system" | "user" | "assistant" | "tool";
+
+export type RunId = string;
 
 /** A rank that a method or event needs. */
 export type Scope =
@@ -678,6 +826,17 @@ export interface StoreStatus {
   bytes: number;
 }
 
+/** How far a tool reaches. */
+export type Tier =
+  /** Looks only. */
+  | "read"
+  /** Changes files or stored things. */
+  | "write"
+  /** Runs programs. */
+  | "exec"
+  /** Reaches other machines or people. */
+  | "external";
+
 export interface TokenCreateParams {
   /** What it is for; unique among live tokens. */
   name: string;
@@ -731,11 +890,103 @@ export interface ToolCall {
   args: unknown;
 }
 
+/** The call to stop. */
+export interface ToolCancelParams {
+  runId: RunId;
+  callId: string;
+}
+
+export interface ToolCancelled {
+  /** Whether such a call was under way. */
+  stopped: boolean;
+}
+
+/** For whom and where a tool runs. */
+export interface ToolContext {
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  /** The call's id within its run. */
+  callId?: string | null;
+  /** The same for every repeat of the same call: what makes a keyed effect happen once. */
+  key?: string | null;
+  /** The folder it works in. */
+  workspace?: string | null;
+}
+
+export interface ToolDescribeParams {
+  /** The tool's name or alias. */
+  name: string;
+  /** Wait a while for a tool whose service is gone or has not come back yet. */
+  wait?: boolean;
+}
+
+export interface ToolExecuteParams {
+  name: string;
+  args: unknown;
+  context?: ToolContext;
+  /** The approval this call was given; single use, bound to name, arguments and context. */
+  ticket?: string | null;
+}
+
+export type ToolListParams = Record<string, never>;
+
+export interface ToolOfferParams {
+  /** The registered service that answers for them. */
+  service: string;
+  tools: ToolSpec[];
+}
+
+export interface ToolOffered {
+  /** The names now offered. */
+  names: string[];
+}
+
+/** Whether an earlier call happened. */
+export type ToolProbed =
+  /** It did, with this outcome. */
+  | {
+    happened: "yes";
+    outcome: Executed;
+  }
+  /** It did not; it may be run. */
+  | {
+    happened: "no";
+  }
+  /** It cannot be told. */
+  | {
+    happened: "unknown";
+    known: string;
+  };
+
 /** What a tool answered. */
 export interface ToolResult {
   id: string;
   content: Part[];
   isError?: boolean;
+}
+
+/** What a tool declares, once; approval sentence, schema and lists derive from it. */
+export interface ToolSpec {
+  /** The plain name a model sees: lower-case letters, digits and underscores. */
+  name: string;
+  /** Other names it is known by. */
+  aliases?: string[];
+  /** What it does, for the model. */
+  description: string;
+  /** A JSON Schema of its arguments, an object. */
+  parameters: unknown;
+  tier: Tier;
+  effect: Effect;
+  /** Which arguments name things that rules speak of. */
+  needs?: Need[];
+  /** What a person is asked, with arguments as `{name}`: `Write {path}`. */
+  approval: string;
+  /** How long a call may take. */
+  timeoutMs?: number | null;
+}
+
+export interface Tools {
+  tools: ToolSpec[];
 }
 
 /** The `error` of a response frame. */

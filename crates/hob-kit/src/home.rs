@@ -142,6 +142,13 @@ impl Home {
         self.logs().join("hob.log")
     }
 
+    /// Every folder that is hob's own: what no tool is shown.
+    pub fn folders(&self) -> Vec<&Path> {
+        let paths = &*self.0;
+        let kept = [&paths.config, &paths.data, &paths.state].map(PathBuf::as_path);
+        kept.into_iter().chain(paths.socket.parent()).collect()
+    }
+
     /// Makes every directory, private, and refuses a home that others could tamper with.
     pub fn ensure(&self) -> Result<(), HomeError> {
         for directory in [&self.0.config, &self.0.data, &self.0.state] {

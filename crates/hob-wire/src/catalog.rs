@@ -2,7 +2,7 @@
 
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
-use crate::rooms::{config, daemon, gateway, log, session, token};
+use crate::rooms::{config, daemon, gateway, log, permission, session, token, tool};
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
     gateway::METHODS,
@@ -10,6 +10,8 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     session::METHODS,
     config::METHODS,
     token::METHODS,
+    tool::METHODS,
+    permission::METHODS,
 ];
 
 const EVENT_LISTS: &[&[EventSpec]] = &[
@@ -17,6 +19,7 @@ const EVENT_LISTS: &[&[EventSpec]] = &[
     session::EVENTS,
     config::EVENTS,
     log::EVENTS,
+    permission::EVENTS,
 ];
 
 pub fn methods() -> impl Iterator<Item = &'static MethodSpec> {

@@ -26,6 +26,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
 /// The version this binary says it is.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -215,13 +216,38 @@ impl House<'_> {
             listeners,
         };
         bus.serve(hob_daemon::session::room(&self.store))?;
+        let settings = config.watch();
         bus.serve(hob_daemon::config::room(config))?;
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
         bus.serve(hob_daemon::log::room())?;
+        self.serve_tools(bus, settings)?;
         if let Some(lines) = self.log.lines() {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
         }
+        Ok(())
+    }
+
+    /// Serves the tools, and the permissions their calls need.
+    fn serve_tools(
+        &self,
+        bus: &Bus,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> anyhow::Result<()> {
+        bus.serve(hob_daemon::permission::room(
+            hob_daemon::permission::Parts {
+                store: self.store.clone(),
+                clock: self.world.clock.clone(),
+                dice: self.world.dice.clone(),
+                settings: settings.clone(),
+            },
+        ))?;
+        bus.serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
+            bus: bus.clone(),
+            clock: self.world.clock.clone(),
+            settings,
+            home: self.world.home.clone(),
+        }))?;
         Ok(())
     }
 

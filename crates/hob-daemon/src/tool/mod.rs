@@ -17,6 +17,7 @@ mod shelf;
 use bench::Bench;
 use hob_bus::{Bus, Caller, Room};
 use hob_kit::clock::Clock;
+use hob_kit::home::Home;
 use hob_kit::settings::{Key, Kind, Settings};
 use hob_tools::Ground;
 use hob_wire::rooms::gateway::ServiceDisconnected;
@@ -57,8 +58,8 @@ pub struct Parts {
     pub bus: Bus,
     pub clock: Clock,
     pub settings: watch::Receiver<Arc<Settings>>,
-    /// What built-in tools get from outside.
-    pub ground: Ground,
+    /// What no tool is shown.
+    pub home: Home,
 }
 
 /// What the room's files share.
@@ -78,9 +79,9 @@ pub fn room(parts: Parts) -> Room {
     let shared = Arc::new(Shared {
         caller: parts.bus.caller("tools"),
         opened_ms: parts.clock.monotonic_ms(),
+        ground: Ground::new(parts.clock.clone(), parts.home.folders()),
         clock: parts.clock,
         settings: parts.settings,
-        ground: parts.ground,
         shelf: Shelf::new(hob_tools::entries()),
     });
     let bench = Arc::new(Bench::new(Arc::clone(&shared)));

@@ -9,4 +9,10 @@ mod fixture;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod outside;
+#[cfg(test)]
+mod permissions;
+#[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod tools;
