@@ -168,11 +168,9 @@ pub(crate) fn tokens(text: &str) -> Vec<String> {
 /// A proof of thinking that only this server gives, so that a client that changes either the
 /// text or its proof is noticed.
 pub(crate) fn signature(text: &str) -> String {
-    let hash = fnv(text.as_bytes(), 7);
-    format!(
-        "Sim{hash:016x}EqQBCkYIBxgCKkCw{:016x}==",
-        fnv(text.as_bytes(), 11)
-    )
+    let (head, tail) = (fnv(text.as_bytes(), 7), fnv(text.as_bytes(), 11));
+    // Fifty-two letters and digits: base64 in either alphabet, without padding.
+    format!("Sim0{head:016x}EqQBCkYIBxgCKkCw{tail:016x}")
 }
 
 fn used(asked: &Asked, answer: &Answer) -> Used {

@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use hob_sim::{Answer, Dialect, Sim, SimParts};
+use serde_json::Value;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -15,6 +16,12 @@ struct Options {
     /// What it says.
     #[arg(long, default_value = "Hello from a scripted model.")]
     say: String,
+    /// What it thinks first.
+    #[arg(long, default_value = "")]
+    think: String,
+    /// Ask for this tool before saying anything, as `name={"json":"arguments"}`; may be repeated.
+    #[arg(long, value_parser = call)]
+    call: Vec<(String, Value)>,
     /// Say this many tokens, the words over and over, instead of the words once.
     #[arg(long)]
     tokens: Option<usize>,
@@ -31,7 +38,18 @@ fn main() -> io::Result<()> {
     };
     let words = words(&options.say, options.tokens);
     let every = Duration::from_micros(options.every_us);
-    let sim = Sim::with(parts, move |_| Answer::words(words.clone()).pace(1, every))?;
+    let Options { think, call, .. } = options;
+    let sim = Sim::with(parts, move |asked| {
+        let answer = if asked.results_of_task().is_empty() && !call.is_empty() {
+            let calls = call
+                .iter()
+                .map(|(name, args)| (name.as_str(), args.clone()));
+            Answer::default().calls(calls)
+        } else {
+            Answer::words(words.clone())
+        };
+        answer.thinking(think.clone()).pace(1, every)
+    })?;
     let mut out = io::stdout().lock();
     for dialect in Dialect::ALL {
         writeln!(out, "{dialect:?}: {}", sim.url(dialect))?;
@@ -40,6 +58,12 @@ fn main() -> io::Result<()> {
     loop {
         std::thread::park();
     }
+}
+
+fn call(word: &str) -> Result<(String, Value), String> {
+    let (name, args) = word.split_once('=').unwrap_or((word, "{}"));
+    let args = serde_json::from_str(args).map_err(|failure| failure.to_string())?;
+    Ok((name.to_owned(), args))
 }
 
 /// The words, or so many tokens of them.

@@ -43,12 +43,15 @@ pub(crate) fn route(
             "/v1/chat/completions" => ask(Dialect::OpenaiChat),
             "/v1/responses" => ask(Dialect::OpenaiResponses),
             "/v1/messages" => ask(Dialect::Anthropic),
-            _ => None,
+            // Gemini answers under both of its versions.
+            _ => gemini_route(method, path.strip_prefix("/v1/models")?, query),
         };
     }
     let rest = path.strip_prefix("/v1/models")?;
     let dialect = if headers.contains_key("anthropic-version") {
         Dialect::Anthropic
+    } else if headers.contains_key("x-goog-api-key") {
+        Dialect::Gemini
     } else {
         Dialect::OpenaiChat
     };

@@ -21,6 +21,15 @@ fn each_dialect_lists_its_models() {
     );
     assert_eq!(get(&sim, "/v1/models/nobody", "").status, 404);
     assert_eq!(get(&sim, "/v2/models", "").status, 404);
+    let gemini = get(&sim, "/v1/models", "x-goog-api-key: k\r\n").json();
+    assert_eq!(gemini["models"][1]["name"], "models/sim-large");
+    let body = simple(Dialect::Gemini, false);
+    let either = ["v1", "v1beta"].map(|version| {
+        let path = format!("/{version}/models/g:generateContent");
+        post(&sim, &path, &body).json()
+    });
+    assert_eq!(either[0], either[1]);
+    assert!(either[0]["candidates"].is_array());
 }
 
 #[test]

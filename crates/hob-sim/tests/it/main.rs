@@ -18,4 +18,6 @@ mod refusals_beyond_openai;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]
+mod understood;
+#[cfg(test)]
 mod wire;
