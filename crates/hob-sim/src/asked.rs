@@ -68,6 +68,22 @@ impl Flavour {
     }
 }
 
+/// A dialect in a flavour: whose words an error is said in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Voice {
+    pub(crate) dialect: Dialect,
+    pub(crate) flavour: Flavour,
+}
+
+impl From<Dialect> for Voice {
+    fn from(dialect: Dialect) -> Voice {
+        Voice {
+            dialect,
+            flavour: Flavour::Openai,
+        }
+    }
+}
+
 /// One request that was found valid.
 #[derive(Clone, Debug)]
 pub struct Asked {

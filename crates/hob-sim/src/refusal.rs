@@ -1,6 +1,6 @@
 //! An error of a provider in its own shape: for scripted statuses and for requests it refuses.
 
-use crate::asked::Dialect;
+use crate::asked::{Dialect, Flavour, Voice};
 use serde_json::{Value, json};
 
 /// A request refused, or an answer that is an error.
@@ -51,21 +51,39 @@ impl Refusal {
         Refusal::new(code, message)
     }
 
-    /// The body in the dialect's shape.
-    pub(crate) fn body(&self, dialect: Dialect, retry_seconds: Option<u64>) -> Value {
-        match dialect {
-            Dialect::OpenaiChat | Dialect::OpenaiResponses => json!({ "error": {
-                "message": self.message,
-                "type": openai_type(self.code),
-                "param": self.param,
-                "code": openai_code(self.code),
-            }}),
+    /// The body in the provider's shape.
+    pub(crate) fn body(&self, voice: Voice, retry_seconds: Option<u64>) -> Value {
+        match voice.dialect {
+            Dialect::OpenaiChat | Dialect::OpenaiResponses => self.openai(voice.flavour),
             Dialect::Anthropic => json!({
                 "type": "error",
                 "error": { "type": anthropic_type(self.code), "message": self.message },
                 "request_id": "req_011CSim0000000000000000",
             }),
             Dialect::Gemini => self.gemini(retry_seconds),
+        }
+    }
+
+    fn openai(&self, flavour: Flavour) -> Value {
+        match flavour {
+            // Mistral's have no wrapping.
+            Flavour::Mistral => json!({
+                "object": "error",
+                "message": self.message,
+                "type": mistral_type(self.code),
+                "param": self.param,
+                "code": mistral_code(self.code),
+            }),
+            // A router's code is the status.
+            Flavour::OpenRouter => json!({
+                "error": { "message": self.message, "code": self.code, "metadata": {} },
+            }),
+            _ => json!({ "error": {
+                "message": self.message,
+                "type": openai_type(self.code),
+                "param": self.param,
+                "code": openai_code(self.code),
+            }}),
         }
     }
 
@@ -99,6 +117,23 @@ fn openai_code(code: u16) -> Value {
         401 => json!("invalid_api_key"),
         404 => json!("model_not_found"),
         429 => json!("rate_limit_exceeded"),
+        _ => Value::Null,
+    }
+}
+
+fn mistral_type(code: u16) -> &'static str {
+    match code {
+        401 => "unauthorized",
+        429 => "rate_limited",
+        400 | 404 | 422 => "invalid_request_error",
+        _ => "internal_server_error",
+    }
+}
+
+fn mistral_code(code: u16) -> Value {
+    match code {
+        429 => json!("1300"),
+        400 => json!("3230"),
         _ => Value::Null,
     }
 }

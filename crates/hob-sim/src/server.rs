@@ -1,7 +1,7 @@
 //! How a request becomes an answer on the wire.
 
 use crate::answer::{Answer, Hold};
-use crate::asked::{Asked, Dialect};
+use crate::asked::{Asked, Dialect, Voice};
 use crate::draft::{Draft, Frame};
 use crate::fault::{Fault, Garbage, RetryAfter};
 use crate::feed::{Cut, Feed};
@@ -77,12 +77,12 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<
     let query = head.uri.query().unwrap_or_default().to_owned();
     let Some(route) = route(&head.method, &path, &query, &head.headers) else {
         let refusal = Refusal::new(404, format!("Invalid URL ({} {path})", head.method));
-        return Ok(refused(shared, Dialect::OpenaiChat, refusal, watch));
+        return Ok(refused(shared, Dialect::OpenaiChat.into(), refusal, watch));
     };
     let (Route::Ask(dialect, _) | Route::Models(dialect, _)) = &route;
     let dialect = *dialect;
     if let Err(refusal) = check_key(shared, dialect, &head.headers, &query) {
-        return Ok(refused(shared, dialect, refusal, watch));
+        return Ok(refused(shared, dialect.into(), refusal, watch));
     }
     let target = match route {
         Route::Models(dialect, one) => return Ok(models(shared, dialect, one.as_deref(), watch)),
@@ -94,7 +94,11 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<
     };
     match checked {
         Ok(asked) => say(shared, Arc::new(asked), &target, watch).await,
-        Err(refusal) => Ok(refused(shared, dialect, refusal, watch)),
+        Err(refusal) => {
+            let flavour = target.flavour;
+            let voice = Voice { dialect, flavour };
+            Ok(refused(shared, voice, refusal, watch))
+        }
     }
 }
 
@@ -195,7 +199,11 @@ async fn say(
         }
         Some(Fault::Silence { headers: false }) => std::future::pending().await,
         Some(Fault::Status { code, retry_after }) => {
-            return Ok(failing(shared, asked.dialect, *code, *retry_after, watch));
+            let voice = Voice {
+                dialect: asked.dialect,
+                flavour: asked.flavour,
+            };
+            return Ok(failing(shared, voice, *code, *retry_after, watch));
         }
         _ => {}
     }
@@ -251,7 +259,7 @@ fn whole(shared: &Shared, asked: &Asked, answer: &Answer, watch: Watch) -> Feed 
 /// An error the script wants.
 fn failing(
     shared: &Shared,
-    dialect: Dialect,
+    voice: Voice,
     code: u16,
     retry_after: Option<RetryAfter>,
     watch: Watch,
@@ -260,7 +268,7 @@ fn failing(
         Some(RetryAfter::Seconds(seconds)) => Some(seconds),
         _ => None,
     };
-    let body = Refusal::scripted(code).body(dialect, seconds);
+    let body = Refusal::scripted(code).body(voice, seconds);
     let mut response = json(shared, code, &body, watch);
     match retry_after {
         Some(RetryAfter::Seconds(seconds)) => {
@@ -279,8 +287,8 @@ fn failing(
     response
 }
 
-fn refused(shared: &Shared, dialect: Dialect, refusal: Refusal, watch: Watch) -> Response<Feed> {
-    let body = refusal.body(dialect, None);
+fn refused(shared: &Shared, voice: Voice, refusal: Refusal, watch: Watch) -> Response<Feed> {
+    let body = refusal.body(voice, None);
     let response = json(shared, refusal.code, &body, watch);
     shared.remember_refusal(refusal.message);
     response
@@ -297,7 +305,7 @@ fn models(shared: &Shared, dialect: Dialect, one: Option<&str>, watch: Watch) ->
         None => known.clone(),
     };
     if listed.is_empty() && one.is_some() {
-        return refused(shared, dialect, Refusal::scripted(404), watch);
+        return refused(shared, dialect.into(), Refusal::scripted(404), watch);
     }
     let body = match dialect {
         Dialect::OpenaiChat | Dialect::OpenaiResponses => chat::models(&listed, one.is_some()),

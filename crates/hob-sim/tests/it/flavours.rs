@@ -185,6 +185,20 @@ fn each_refuses_what_is_not_its_own() {
 }
 
 #[test]
+fn errors_have_each_their_shape() {
+    let sim = Sim::start(|_| Answer::status(429));
+    let error = |flavour| {
+        let heard = asked(&sim, flavour, &json!({}));
+        assert_eq!(heard.status, 429);
+        heard.json()
+    };
+    assert_eq!(error(Flavour::Mistral)["type"], "rate_limited");
+    assert!(error(Flavour::Mistral)["message"].is_string());
+    assert_eq!(error(Flavour::OpenRouter)["error"]["code"], 429);
+    assert_eq!(error(Flavour::Groq)["error"]["code"], "rate_limit_exceeded");
+}
+
+#[test]
 fn a_flavour_lists_models_too() {
     let sim = Sim::start(|_| Answer::words("hi"));
     let list = get(&sim, "/groq/v1/models", "").json();
