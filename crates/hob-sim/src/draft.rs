@@ -158,6 +158,36 @@ impl DraftCall {
     }
 }
 
+/// A frame with a place for a word, so that a long stream is not encoded word by word: a server
+/// that prepares one answer keeps all others waiting.
+#[derive(Debug)]
+pub(crate) struct Mould {
+    before: String,
+    after: String,
+}
+
+impl Mould {
+    /// The word that marks the place.
+    pub(crate) const PLACE: &str = "\u{1}word\u{1}";
+    /// The same in JSON.
+    const PLACE_JSON: &str = "\"\\u0001word\\u0001\"";
+
+    /// A mould of a frame that was encoded with [`Mould::PLACE`] for its word.
+    pub(crate) fn new(encoded: &str) -> Option<Mould> {
+        let (before, after) = encoded.split_once(Mould::PLACE_JSON)?;
+        Some(Mould {
+            before: before.to_owned(),
+            after: after.to_owned(),
+        })
+    }
+
+    /// The frame with this word.
+    pub(crate) fn cast(&self, word: &str) -> String {
+        let word = json!(word).to_string();
+        [self.before.as_str(), &word, &self.after].concat()
+    }
+}
+
 /// The text in tokens: each word with the white space after it.
 pub(crate) fn tokens(text: &str) -> Vec<String> {
     text.split_inclusive(char::is_whitespace)
@@ -218,3 +248,7 @@ fn fnv(bytes: &[u8], seed: u64) -> u64 {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;

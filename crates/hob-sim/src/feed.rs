@@ -7,16 +7,15 @@
 use crate::answer::{Answer, Gate, Hold};
 use crate::draft::{Frame, STAMP};
 use crate::fault::Fault;
+use crate::pacer::Time;
 use crate::sim::Watch;
 use bytes::{Bytes, BytesMut};
-use hob_kit::clock::Clock;
 use hyper::body::{Body, Frame as BodyFrame, SizeHint};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
-use tokio::time::{Instant, Sleep};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
 
 /// The body of an answer.
 pub(crate) struct Feed {
@@ -37,9 +36,10 @@ pub(crate) struct Feed {
     /// Tokens after which nothing comes.
     stall: Option<u32>,
     hold: Option<(u32, Gate)>,
-    timer: Option<Pin<Box<Sleep>>>,
+    /// The moment the pacer was asked for, and whom it wakes then.
+    awaited: Option<(Instant, Waker)>,
     wait: Option<Wait>,
-    clock: Clock,
+    time: Time,
     watch: Watch,
 }
 
@@ -59,16 +59,16 @@ impl std::error::Error for Cut {}
 
 impl Feed {
     /// A body that is known as a whole.
-    pub(crate) fn whole(bytes: impl Into<Bytes>, clock: &Clock, watch: Watch) -> Feed {
+    pub(crate) fn whole(bytes: impl Into<Bytes>, time: &Time, watch: Watch) -> Feed {
         let bytes = bytes.into();
         let length = u64::try_from(bytes.len()).ok();
-        let mut feed = Feed::new(vec![Frame::around(bytes)], clock, watch);
+        let mut feed = Feed::new(vec![Frame::around(bytes)], time, watch);
         feed.length = length;
         feed
     }
 
     /// A body of frames, sent as they come.
-    pub(crate) fn new(frames: Vec<Frame>, clock: &Clock, watch: Watch) -> Feed {
+    pub(crate) fn new(frames: Vec<Frame>, time: &Time, watch: Watch) -> Feed {
         Feed {
             frames,
             at: 0,
@@ -81,9 +81,9 @@ impl Feed {
             cut: false,
             stall: None,
             hold: None,
-            timer: None,
+            awaited: None,
             wait: None,
-            clock: clock.clone(),
+            time: time.clone(),
             watch,
         }
     }
@@ -143,13 +143,16 @@ impl Feed {
         if Instant::now() >= due {
             return Poll::Ready(());
         }
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
-        if timer.deadline() != due {
-            timer.as_mut().reset(due);
+        // A connection polls its body more often than once a moment.
+        let asked = self
+            .awaited
+            .as_ref()
+            .is_some_and(|(at, waker)| *at == due && waker.will_wake(cx.waker()));
+        if !asked {
+            self.time.pacer.wake_at(due, cx.waker().clone());
+            self.awaited = Some((due, cx.waker().clone()));
         }
-        timer.as_mut().poll(cx)
+        Poll::Pending
     }
 
     /// The next frame's bytes, stamped, and cut short where the script cuts.
@@ -158,7 +161,7 @@ impl Feed {
             return Bytes::new();
         };
         let mut bytes = match frame.stamp {
-            Some(stamp) => stamped(&frame.bytes, stamp, self.clock.monotonic_us()),
+            Some(stamp) => stamped(&frame.bytes, stamp, self.time.clock.monotonic_us()),
             None => frame.bytes.clone(),
         };
         self.tokens = self.tokens.saturating_add(u32::from(frame.token));

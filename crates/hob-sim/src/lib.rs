@@ -7,7 +7,7 @@
 //!
 //! | Module | What |
 //! |---|---|
-//! | `sim`, `route`, `server`, `feed` | the server's life, its paths, and how an answer's bytes leave |
+//! | `sim`, `route`, `server`, `feed`, `pacer` | the server's life, its paths, and how and when an answer's bytes leave |
 //! | `answer`, `fault`, `asked` | the words a script uses |
 //! | `chat`, `responses`, `anthropic`, `gemini` | one dialect each: what it refuses, what it says |
 //! | `draft`, `damage` | an answer with its ids and counts settled; frames made wrong |
@@ -25,6 +25,7 @@ mod draft;
 mod fault;
 mod feed;
 mod gemini;
+mod pacer;
 mod refusal;
 mod responses;
 mod route;

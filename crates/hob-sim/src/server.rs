@@ -208,7 +208,7 @@ async fn say(
         _ => {}
     }
     let feed = if asked.stream {
-        Feed::new(frames(&asked, &answer, target), &shared.clock, watch)
+        Feed::new(frames(&asked, &answer, target), &shared.time, watch)
     } else {
         whole(shared, &asked, &answer, watch)
     };
@@ -250,10 +250,10 @@ fn whole(shared: &Shared, asked: &Asked, answer: &Answer, watch: Watch) -> Feed 
         Dialect::Gemini => gemini::whole(&draft),
     };
     if let Some(frames) = damage::endless_whole(&body, answer.fault.as_ref()) {
-        return Feed::new(frames, &shared.clock, watch);
+        return Feed::new(frames, &shared.time, watch);
     }
     let body = damage::whole(body.to_string(), answer.fault.as_ref());
-    Feed::whole(body, &shared.clock, watch)
+    Feed::whole(body, &shared.time, watch)
 }
 
 /// An error the script wants.
@@ -275,7 +275,7 @@ fn failing(
             set(&mut response, "retry-after", &seconds.to_string());
         }
         Some(RetryAfter::DateIn(ahead)) => {
-            let date = http_date(shared.clock.wall_ms(), ahead);
+            let date = http_date(shared.time.clock.wall_ms(), ahead);
             set(&mut response, "retry-after", &date);
         }
         Some(RetryAfter::Millis(millis)) => {
@@ -316,7 +316,7 @@ fn models(shared: &Shared, dialect: Dialect, one: Option<&str>, watch: Watch) ->
 }
 
 fn json(shared: &Shared, code: u16, body: &Value, watch: Watch) -> Response<Feed> {
-    let feed = Feed::whole(body.to_string(), &shared.clock, watch);
+    let feed = Feed::whole(body.to_string(), &shared.time, watch);
     let mut response = Response::new(feed);
     *response.status_mut() =
         StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

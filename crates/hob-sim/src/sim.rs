@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::asked::{Asked, Dialect, Flavour};
+use crate::pacer::{Pacer, PacerThread, Time};
 use crate::server;
 use hob_kit::clock::Clock;
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ pub struct Sim {
     shared: Arc<Shared>,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
+    /// Ends after the server's thread, which is joined first.
+    _pacer: PacerThread,
 }
 
 /// How a server differs from the usual one.
@@ -70,10 +73,15 @@ impl Sim {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let pacer = Arc::new(Pacer::default());
+        let pacer_thread = PacerThread::start(&pacer)?;
         let shared = Arc::new(Shared {
             brain: Box::new(brain),
             parts,
-            clock: Clock::system(),
+            time: Time {
+                clock: Clock::system(),
+                pacer: Arc::clone(&pacer),
+            },
             asked: Mutex::default(),
             refused: Mutex::default(),
             counts: Arc::default(),
@@ -88,6 +96,7 @@ impl Sim {
             shared,
             stop,
             thread: Some(thread),
+            _pacer: pacer_thread,
         })
     }
 
@@ -143,7 +152,7 @@ impl Sim {
 
     /// The clock of [`Answer::stamps`], in microseconds.
     pub fn now_us(&self) -> u64 {
-        self.shared.clock.monotonic_us()
+        self.shared.time.clock.monotonic_us()
     }
 }
 
@@ -163,7 +172,7 @@ type Brain = Box<dyn Fn(&Asked) -> Answer + Send + Sync>;
 pub(crate) struct Shared {
     pub(crate) brain: Brain,
     pub(crate) parts: SimParts,
-    pub(crate) clock: Clock,
+    pub(crate) time: Time,
     asked: Mutex<VecDeque<Arc<Asked>>>,
     refused: Mutex<VecDeque<String>>,
     pub(crate) counts: Arc<Counts>,

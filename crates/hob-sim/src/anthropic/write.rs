@@ -1,7 +1,7 @@
 //! An answer as Anthropic writes it: a message of blocks.
 
 use crate::answer::Ending;
-use crate::draft::{Draft, DraftCall, Frame, Used, signature};
+use crate::draft::{Draft, DraftCall, Frame, Mould, Used, signature};
 use serde_json::{Value, json};
 
 /// How far off an index is that belongs to no block.
@@ -122,8 +122,13 @@ impl Blocks {
 
     fn words(&mut self, draft: &Draft) {
         self.start(&json!({ "type": "text", "text": "" }));
+        let said = |word: &str| json!({ "type": "text_delta", "text": word });
+        let mould = Mould::new(&self.delta(&said(Mould::PLACE)));
         for word in &draft.words {
-            let delta = self.delta(&json!({ "type": "text_delta", "text": word }));
+            let delta = match &mould {
+                Some(mould) => mould.cast(word),
+                None => self.delta(&said(word)),
+            };
             self.frames.push(draft.word_frame(delta));
         }
         self.stop();

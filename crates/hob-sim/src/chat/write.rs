@@ -3,7 +3,7 @@
 use super::flavour::{ThinkingWay, UsageWay, Ways, ways};
 use crate::answer::Ending;
 use crate::asked::{Asked, Flavour};
-use crate::draft::{CREATED, Draft, DraftCall, Frame, Used, total};
+use crate::draft::{CREATED, Draft, DraftCall, Frame, Mould, Used, total};
 use serde_json::{Value, json};
 
 /// How far off an index is that belongs to no call.
@@ -25,8 +25,12 @@ pub(crate) fn frames(asked: &Asked, draft: &Draft) -> Vec<Frame> {
         let delta = thought(ways, piece);
         frames.push(Frame::token(stream.delta(&delta)));
     }
+    let mould = Mould::new(&stream.delta(&json!({ "content": Mould::PLACE })));
     for word in &draft.words {
-        let chunk = stream.delta(&json!({ "content": word }));
+        let chunk = match &mould {
+            Some(mould) if !draft.wrong_ids => mould.cast(word),
+            _ => stream.delta(&json!({ "content": word })),
+        };
         frames.push(draft.word_frame(chunk));
     }
     for (at, call) in draft.calls.iter().enumerate() {
