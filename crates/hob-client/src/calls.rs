@@ -26,6 +26,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 const COMMANDS_MAX: usize = 256;
 /// How long a call made without a connection waits for one.
 const ABSENCE_PATIENCE: Duration = Duration::from_secs(10);
+/// How often a call is made through one losing daemon after another.
+const REPEATS_MAX: usize = 20;
 /// How long a caller waits unless it says otherwise: a little longer than the router, whose
 /// answer says more.
 const CALL_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS + 10_000);
@@ -125,6 +127,21 @@ impl Client {
         let options = CallOptions::default();
         let payload = self.call_raw(method, Some(params.into()), options).await?;
         link::decode(method, payload.as_deref())
+    }
+
+    /// Calls a method of the house and, when the connection breaks meanwhile, calls it again once
+    /// the daemon is back. Only a call that may be repeated is.
+    pub async fn call_again<M: Method>(
+        &self,
+        params: &M::Params,
+    ) -> Result<M::Result, ClientError> {
+        for _ in 1..REPEATS_MAX {
+            match self.call::<M>(params).await {
+                Err(error) if error.is_worth_repeating() => {}
+                other => return other,
+            }
+        }
+        self.call::<M>(params).await
     }
 
     /// Calls any method; params and payload are JSON text.

@@ -79,6 +79,14 @@ impl ClientError {
         )
     }
 
+    /// Whether the same call may be made again, because repeating it does no harm.
+    pub(crate) fn is_worth_repeating(&self) -> bool {
+        match self {
+            ClientError::ConnectionLost { repeatable, .. } => *repeatable,
+            _ => false,
+        }
+    }
+
     /// Whether connecting again later may go well.
     pub(crate) fn is_passing(&self) -> bool {
         match self {

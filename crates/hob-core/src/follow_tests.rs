@@ -298,6 +298,8 @@ fn truth(facts: &[Fact], last: usize) -> (u32, u32, String) {
 #[derive(Default)]
 struct Face {
     steps: BTreeMap<u32, String>,
+    /// The attempt shown of each step.
+    attempts: BTreeMap<u32, u32>,
     owed: bool,
 }
 
@@ -308,7 +310,11 @@ impl Face {
                 Output::Show { step, text, .. } => {
                     self.steps.entry(step).or_default().push_str(&text);
                 }
-                Output::Restart { step, .. } => drop(self.steps.remove(&step)),
+                Output::Restart { step, attempt } => {
+                    self.steps.remove(&step);
+                    let former = self.attempts.insert(step, attempt);
+                    assert!(former < Some(attempt), "an earlier attempt came back");
+                }
                 Output::AskStatus => self.owed = true,
                 Output::Missing { .. } => panic!("no thinking in this story"),
             }

@@ -134,6 +134,11 @@ impl Home {
         self.0.socket.clone()
     }
 
+    /// What a person typed in `hob chat`.
+    pub fn chat_history(&self) -> PathBuf {
+        self.0.state.join("chat_history")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.0.state.join("logs")
     }

@@ -16,20 +16,27 @@ pub enum Exit {
     Denied = 3,
     Unreachable = 4,
     NotFound = 5,
+    NoAnswer = 6,
+    Waits = 7,
     Interrupted = 130,
 }
 
 impl Exit {
-    pub const ALL: [(Exit, &'static str); 7] = [
+    pub const ALL: [(Exit, &'static str); 9] = [
         (Exit::Done, "done"),
         (Exit::Failed, "failed"),
         (Exit::Usage, "the command line or its values are wrong"),
         (
             Exit::Denied,
-            "denied: the token is refused or lacks the scope",
+            "denied: a token, a scope, or a permission that a run asked for",
         ),
         (Exit::Unreachable, "the daemon cannot be reached"),
         (Exit::NotFound, "what was named does not exist"),
+        (
+            Exit::NoAnswer,
+            "the run ended without an answer: a limit, a failing model, a stop",
+        ),
+        (Exit::Waits, "the run waits for a person's answer"),
         (Exit::Interrupted, "interrupted (Ctrl-C)"),
     ];
 

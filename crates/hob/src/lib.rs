@@ -3,6 +3,7 @@
 //! - [`tree`]: what `hob` understands, half of it derived from the wire's catalog
 //! - [`commands`]: what each command does, one file each
 //! - [`render`]: from results to the lines a person reads; [`terminal`]: the one place that prints
+//! - [`mind`]: talking with a model, for `ask` and `chat`
 //! - [`house`]: joins the rooms into a daemon
 //! - [`doctor`]: the examination of a home; [`offline`]: the store without a daemon
 //! - [`failure`]: exit codes and error sentences
@@ -16,6 +17,7 @@ pub mod context;
 pub mod doctor;
 pub mod failure;
 pub mod house;
+pub mod mind;
 pub mod offline;
 pub mod render;
 pub mod settings;
@@ -45,6 +47,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), Failure> {
+    let arguments = tree::question::with_ask(arguments);
     let matches = match tree::command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -68,6 +71,9 @@ fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), Failure> {
 }
 
 async fn until_interrupted(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    if commands::minds_interrupts(matches) {
+        return commands::dispatch(context, matches).await;
+    }
     tokio::select! {
         outcome = commands::dispatch(context, matches) => outcome,
         interrupted = tokio::signal::ctrl_c() => match interrupted {

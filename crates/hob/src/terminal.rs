@@ -18,6 +18,7 @@ pub struct Terminal {
     /// A lock of std: held for one write.
     out: Mutex<Box<dyn Write + Send>>,
     screen: Screen,
+    asides: Screen,
     /// Whether a person is looking.
     watched: bool,
     pub json: bool,
@@ -33,9 +34,15 @@ impl Terminal {
             zone: jiff::tz::TimeZone::system(),
             now_ms: world.clock.wall_ms(),
         };
+        let asides = Screen {
+            width: io::stderr().is_terminal().then(columns),
+            colour: io::stderr().is_terminal() && wants_colour(&world.env),
+            ..screen.clone()
+        };
         Terminal {
             out: Mutex::new(Box::new(io::BufWriter::new(stdout))),
             screen,
+            asides,
             watched: is_terminal,
             json,
         }
@@ -44,6 +51,11 @@ impl Terminal {
     /// How results are to be drawn.
     pub fn screen(&self) -> &Screen {
         &self.screen
+    }
+
+    /// How what is said beside the results is to be drawn.
+    pub fn asides(&self) -> &Screen {
+        &self.asides
     }
 
     /// Whether a person is looking.
@@ -89,6 +101,12 @@ impl Terminal {
         }
     }
 
+    /// Asks something beside the result; the answer follows on the same line.
+    pub fn prompt(text: impl Display) {
+        let mut stderr = io::stderr();
+        let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
+    }
+
     /// Says something beside the result.
     pub fn note(text: impl Display) {
         // A closed stderr leaves nobody to tell.
@@ -110,6 +128,8 @@ fn wants_colour(env: &Env) -> bool {
 
 fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout());
+    // When only stderr is a terminal, its size is the one that counts.
+    let size = size.or_else(|_| rustix::termios::tcgetwinsize(io::stderr()));
     size.map_or(COLUMNS, |size| match usize::from(size.ws_col) {
         0 => COLUMNS,
         columns => columns,

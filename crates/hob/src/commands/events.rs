@@ -110,7 +110,8 @@ fn print(context: &Context, item: &Item) -> Result<(), Failure> {
     Ok(printed?)
 }
 
-fn document(event: &Event) -> Value {
+/// An event as `--json` prints it.
+pub fn document(event: &Event) -> Value {
     let mut document = json!({
         "seq": event.seq,
         "event": event.topic,

@@ -1,8 +1,11 @@
 //! What each command does, one file each; its description stands beside it. [`table`] is the list
 //! from which the tree is built and by which a command line finds its code.
 
+pub mod ask;
+pub mod chat;
 pub mod completions;
 pub mod config;
+pub mod cost;
 pub mod daemon;
 pub mod doctor;
 pub mod down;
@@ -12,6 +15,7 @@ pub mod logs;
 pub mod restart;
 pub mod room;
 pub mod rpc;
+pub mod run;
 pub mod status;
 pub mod token;
 pub mod trace;
@@ -46,6 +50,10 @@ macro_rules! entries {
 /// Commands in the order of the help page; `daemon` is run before any of this.
 pub fn table() -> &'static [Entry] {
     entries![
+        ask,
+        chat,
+        run,
+        cost,
         up,
         down,
         restart,
@@ -61,6 +69,11 @@ pub fn table() -> &'static [Entry] {
         version,
         help,
     ]
+}
+
+/// Whether a command does something of its own about Ctrl-C.
+pub fn minds_interrupts(matches: &ArgMatches) -> bool {
+    matches!(matches.subcommand_name(), Some("ask" | "chat"))
 }
 
 /// Runs the command that the line names.

@@ -4,7 +4,10 @@
 //! Any result can be drawn: lists of objects as tables, objects as aligned pairs ([`value`]).
 //! A few methods are drawn with more care ([`special`]).
 
+pub mod chat;
+pub mod costs;
 pub mod moment;
+pub mod runs;
 pub mod special;
 pub mod table;
 pub mod value;

@@ -63,6 +63,18 @@ pub fn many_lines(text: &str) -> Vec<String> {
     lines.collect()
 }
 
+/// Text from outside with its lines and tabs, but nothing that moves a cursor or hides text.
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .filter(|letter| *letter != '\r')
+        .map(|letter| match letter {
+            '\n' | '\t' => letter,
+            hidden if is_hidden(hidden) => '\u{fffd}',
+            shown => shown,
+        })
+        .collect()
+}
+
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -183,5 +195,33 @@ pub fn count(number: u64, noun: &str) -> String {
         format!("1 {noun}")
     } else {
         format!("{number} {noun}s")
+    }
+}
+
+/// A number with its thousands apart: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Millionths of a dollar as money, precise where it is little: `$12.40`, `$0.0312`, `$0.00004`.
+pub fn dollars(micro: u64) -> String {
+    let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
+    match micro {
+        0 => "$0".to_owned(),
+        1..10_000 => {
+            let digits = format!("{part:06}");
+            let kept = digits.trim_end_matches('0').len().max(4);
+            format!("$0.{}", &digits[..kept])
+        }
+        10_000..1_000_000 => format!("$0.{:04}", part / 100),
+        _ => format!("${}.{:02}", grouped(whole), part / 10_000),
     }
 }

@@ -4,14 +4,15 @@
 pub mod derive;
 pub mod manual;
 pub mod mistake;
+pub mod question;
 pub mod schema;
 pub mod text;
 
 use crate::commands;
 use clap::{Arg, ArgAction, Command};
 
-/// Where the rooms' commands stand among hob's own: after those that start and stop.
-const ROOMS_AFTER: usize = 4;
+/// Where the rooms' commands stand among hob's own: after those that ask, start and stop.
+const ROOMS_AFTER: usize = 8;
 
 /// The whole tree.
 pub fn command() -> Command {

@@ -1,0 +1,80 @@
+//! Endings and the exit codes they mean.
+
+use super::*;
+use hob_wire::rooms::agent::{Cost, RunOf};
+
+fn completed(cause: Cause, message: Option<&str>) -> RunCompletedPayload {
+    RunCompletedPayload {
+        of: RunOf {
+            session_key: "ask:1".to_owned(),
+            run_id: "0190163d-8694-739b-aea5-966c26f8ad91"
+                .parse()
+                .expect("an id"),
+        },
+        response: String::new(),
+        success: cause == Cause::Answered,
+        cause,
+        message: message.map(str::to_owned),
+        cost: Cost::default(),
+        model: None,
+        notes: Vec::new(),
+    }
+}
+
+fn ended(cause: Cause) -> Ending {
+    Ending {
+        completed: Some(completed(cause, None)),
+        ..Ending::default()
+    }
+}
+
+fn exit(ending: &Ending) -> Exit {
+    ending
+        .result()
+        .map_or_else(|failure| failure.exit, |()| Exit::Done)
+}
+
+#[test]
+fn every_end_has_its_code() {
+    assert_eq!(exit(&ended(Cause::Answered)), Exit::Done);
+    assert_eq!(exit(&ended(Cause::Denied)), Exit::Denied);
+    assert_eq!(exit(&ended(Cause::ModelFailed)), Exit::NoAnswer);
+    assert_eq!(exit(&ended(Cause::TimeLimit)), Exit::NoAnswer);
+    assert_eq!(exit(&ended(Cause::Aborted)), Exit::NoAnswer);
+    let interrupted = Ending {
+        interrupted: true,
+        ..ended(Cause::Aborted)
+    };
+    assert_eq!(exit(&interrupted), Exit::Interrupted);
+    let waits = Ending {
+        waits: Some(Wait {
+            sentence: "It waits.".to_owned(),
+            next: "Answer it.".to_owned(),
+        }),
+        ..Ending::default()
+    };
+    assert_eq!(exit(&waits), Exit::Waits);
+}
+
+#[test]
+fn a_denial_without_a_person_names_what_was_asked_even_when_the_model_went_on() {
+    let ending = Ending {
+        denied: vec!["Write notes.txt. (tool write)".to_owned()],
+        ..ended(Cause::Answered)
+    };
+    let failure = ending.result().expect_err("denied");
+    assert_eq!(failure.exit, Exit::Denied);
+    assert!(
+        failure.sentence.contains("Write notes.txt"),
+        "{}",
+        failure.sentence
+    );
+}
+
+#[test]
+fn a_failed_model_speaks_for_itself() {
+    let said = completed(Cause::ModelFailed, Some("sim/small refused the key"));
+    let failure = failure(&said);
+    assert_eq!(failure.sentence, "Sim/small refused the key.");
+    assert!(failure.next.expect("a step").contains("hob model list"));
+}

@@ -1,0 +1,158 @@
+//! Lines about runs at 80 columns.
+
+use super::*;
+use hob_wire::content::{Part, ToolResult};
+use hob_wire::id::RunId;
+use hob_wire::rooms::agent::{RunOf, RunState};
+use serde_json::json;
+
+const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
+
+fn tool_call(name: &str, args: Value) -> ToolCall {
+    ToolCall {
+        id: "c1".to_owned(),
+        name: name.to_owned(),
+        args,
+    }
+}
+
+fn result(text: &str, is_error: bool) -> ToolResult {
+    let text = text.to_owned();
+    ToolResult {
+        id: "c1".to_owned(),
+        content: vec![Part::Text { text }],
+        is_error,
+    }
+}
+
+fn run_id() -> RunId {
+    "0190163d-8694-739b-aea5-966c26f8ad91"
+        .parse()
+        .expect("an id")
+}
+
+fn price(micro_dollars: Option<u64>) -> Cost {
+    Cost {
+        micro_dollars,
+        input_tokens: 1_200,
+        output_tokens: 34,
+        calls: 2,
+    }
+}
+
+#[test]
+fn a_call_is_said_in_a_few_words() {
+    let screen = Screen::plain(NOW);
+    let words = |name, args| call(&tool_call(name, args), &screen);
+    assert_eq!(
+        words("read", json!({ "path": "notes.txt" })),
+        "→ read notes.txt"
+    );
+    assert_eq!(words("time", json!({})), "→ time");
+    assert_eq!(
+        words("copy", json!({ "from": "a", "times": 2 })),
+        "→ copy from=a times=2"
+    );
+    assert_eq!(words("unreadable", json!("{\"pa")), "→ unreadable {\"pa");
+    let long = words("say", json!({ "text": "x\u{1b}[2J\n".repeat(90) }));
+    assert!(
+        width(&long) <= 80 && !long.contains(['\u{1b}', '\n']),
+        "{long}"
+    );
+    let failed = failed_call(
+        &tool_call("read", json!({})),
+        &result("No such\nfile.", true),
+        &screen,
+    );
+    assert_eq!(failed, "✗ read: No such file.");
+}
+
+#[test]
+fn money_that_is_not_known_is_not_nothing() {
+    assert_eq!(
+        cost(&price(Some(1_200))),
+        "2 calls · 1,234 tokens · $0.0012"
+    );
+    assert_eq!(cost(&price(None)), "2 calls · 1,234 tokens · price unknown");
+    assert_eq!(cost(&Cost::default()), "0 calls · 0 tokens · $0");
+}
+
+#[test]
+fn a_stop_says_what_had_happened() {
+    let state = |state, result| CallView {
+        step: 1,
+        call: tool_call("send_mail", json!({ "to": "ada@example.org" })),
+        state,
+        result,
+    };
+    let view = RunView {
+        run_id: run_id(),
+        session_key: "chat:main".to_owned(),
+        state: RunState::Done,
+        running: false,
+        task: "write to Ada".to_owned(),
+        model: None,
+        step: 2,
+        attempt: 1,
+        text: String::new(),
+        cost: price(None),
+        cause: Some(Cause::Aborted),
+        notes: vec!["send_mail was begun; whether it happened is not known".to_owned()],
+        calls: vec![
+            state(CallState::Done, Some(result("sent", false))),
+            state(CallState::Done, Some(result("refused", true))),
+            state(CallState::Cancelled, None),
+            state(CallState::Asked, None),
+        ],
+        queued_at: NOW,
+        started_at: Some(NOW),
+        ended_at: Some(NOW),
+    };
+    insta::assert_snapshot!(happened(&view, &Screen::plain(NOW)).join("\n"));
+    let untouched = RunView {
+        calls: Vec::new(),
+        notes: Vec::new(),
+        ..view
+    };
+    insta::assert_snapshot!(happened(&untouched, &Screen::plain(NOW)).join("\n"));
+}
+
+#[test]
+fn every_cause_is_a_sentence() {
+    let causes = json!([
+        "answered",
+        "aborted",
+        "step-limit",
+        "token-limit",
+        "money-limit",
+        "time-limit",
+        "error-streak",
+        "repeated-call",
+        "model-failed",
+        "denied",
+        "given-up",
+        "parked"
+    ]);
+    let causes: Vec<Cause> = serde_json::from_value(causes).expect("causes");
+    for one in causes {
+        let completed = RunCompletedPayload {
+            of: RunOf {
+                session_key: "k".to_owned(),
+                run_id: run_id(),
+            },
+            response: String::new(),
+            success: false,
+            cause: one,
+            message: None,
+            cost: Cost::default(),
+            model: None,
+            notes: Vec::new(),
+        };
+        assert!(cause(&completed).ends_with('.'), "{one:?}");
+        let said = RunCompletedPayload {
+            message: Some("the provider\nrefused the key".to_owned()),
+            ..completed
+        };
+        assert_eq!(cause(&said), "The provider refused the key.");
+    }
+}

@@ -1,0 +1,115 @@
+//! What stands on the page after pieces, restarts and lines in between.
+
+use super::*;
+
+fn show(step: u32, kind: Kind, text: &str) -> Output {
+    let text = text.to_owned();
+    Output::Show { step, kind, text }
+}
+
+fn words(step: u32, text: &str) -> Output {
+    show(step, Kind::Text, text)
+}
+
+fn screen(width: Option<usize>) -> Screen {
+    Screen {
+        width,
+        ..Screen::plain(0)
+    }
+}
+
+/// The page as it looks, lines beside it in angle brackets.
+fn drawn(page: &mut Page, outputs: Vec<Output>) -> String {
+    let mut out = Vec::new();
+    page.show(outputs, &mut out);
+    page.step_ended(&mut out);
+    page.break_line(&mut out);
+    text(out)
+}
+
+fn text(out: Vec<Print>) -> String {
+    let text = out.into_iter().map(|print| match print {
+        Print::Words(words) => words,
+        Print::Aside(line) => format!("<{line}>\n"),
+    });
+    text.collect()
+}
+
+const RESTART: Output = Output::Restart {
+    step: 1,
+    attempt: 2,
+};
+
+#[test]
+fn a_new_attempt_that_says_the_same_goes_on_where_the_former_stopped() {
+    let mut page = Page::new(&screen(None));
+    let outputs = vec![
+        words(1, "Good mor"),
+        RESTART,
+        words(1, "Good "),
+        words(1, "morning."),
+    ];
+    assert_eq!(drawn(&mut page, outputs), "Good morning.\n");
+}
+
+#[test]
+fn a_new_attempt_that_says_something_else_replaces_the_former() {
+    let mut page = Page::new(&screen(None));
+    let outputs = vec![
+        words(1, "Good mor"),
+        RESTART,
+        words(1, "Good "),
+        words(1, "evening."),
+    ];
+    let expected = format!("Good mor\n<{REPLACED}>\nGood evening.\n");
+    assert_eq!(drawn(&mut page, outputs), expected);
+}
+
+#[test]
+fn a_shorter_text_replaces_a_longer_one_at_the_end_of_the_step() {
+    let mut page = Page::new(&screen(None));
+    let outputs = vec![words(1, "Good morning"), RESTART, words(1, "Good")];
+    let expected = format!("Good morning\n<{REPLACED}>\nGood\n");
+    assert_eq!(drawn(&mut page, outputs), expected);
+}
+
+#[test]
+fn thinking_is_for_a_person_who_looks() {
+    let outputs = vec![
+        show(1, Kind::Thinking, "They greet."),
+        show(1, Kind::Tool, "{\"zone\""),
+        words(1, "Hello."),
+    ];
+    let mut piped = Page::new(&screen(None));
+    assert_eq!(drawn(&mut piped, outputs.clone()), "Hello.\n");
+    let mut watched = Page::new(&Screen {
+        colour: true,
+        ..screen(Some(80))
+    });
+    let seen = drawn(&mut watched, outputs);
+    let expected = "\u{1b}[2mThey\u{1b}[0m\u{1b}[2m greet.\n\u{1b}[0m\nHello.\n";
+    assert_eq!(
+        seen.replace("\u{1b}[0m\u{1b}[2m", ""),
+        expected.replace("\u{1b}[0m\u{1b}[2m", "")
+    );
+}
+
+#[test]
+fn lines_beside_the_words_never_share_a_row_with_them() {
+    let mut page = Page::new(&screen(Some(80)));
+    let mut out = Vec::new();
+    page.show(vec![words(1, "Let me look")], &mut out);
+    page.aside("→ read notes.txt".to_owned(), &mut out);
+    page.show(vec![words(2, "There it is.")], &mut out);
+    page.break_line(&mut out);
+    assert_eq!(text(out), "Let me look\n<→ read notes.txt>\nThere it is.\n");
+}
+
+#[test]
+fn steps_without_a_line_in_between_are_apart() {
+    let mut page = Page::new(&screen(None));
+    assert_eq!(
+        drawn(&mut page, vec![words(1, "one"), words(2, "two")]),
+        "one\ntwo\n"
+    );
+}

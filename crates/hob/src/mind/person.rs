@@ -1,0 +1,102 @@
+//! The person at the terminal: one key or one line of theirs, even when stdin is something else.
+//!
+//! Invariants: keys pressed before a question was shown never answer it; the terminal is as it
+//! was when an answer is given or the question is dropped; Ctrl-C stays a signal.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios};
+use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// Bytes of one answer; a terminal hands over at most a line of 4 KiB.
+const ANSWER_BYTES_MAX: usize = 4_096;
+
+/// A terminal with somebody at it.
+#[derive(Debug)]
+pub struct Person {
+    terminal: AsyncFd<OwnedFd>,
+}
+
+impl Person {
+    /// The person who reads stderr and types on the same terminal, if there is one.
+    pub fn find() -> Option<Person> {
+        if !io::stderr().is_terminal() {
+            return None;
+        }
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let file = rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe for types that may change their descriptor; an OwnedFd cannot"
+        )]
+        let terminal = AsyncFd::with_interest(file, Interest::READABLE).ok()?;
+        Some(Person { terminal })
+    }
+
+    /// Waits for one of `keys`; others are not heard.
+    pub async fn key(&self, keys: &[char]) -> io::Result<char> {
+        let _restored = Modes::set(&self.terminal, |modes| {
+            modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        })?;
+        loop {
+            let bytes = self.read().await?;
+            let text = String::from_utf8_lossy(&bytes);
+            // An arrow or a paste is more than one letter, and no answer.
+            let mut letters = text.chars();
+            if let (Some(letter), None) = (letters.next(), letters.next()) {
+                let letter = letter.to_ascii_lowercase();
+                if keys.contains(&letter) {
+                    return Ok(letter);
+                }
+            }
+        }
+    }
+
+    /// Waits for a line; `None` when the person ends the input instead.
+    pub async fn line(&self) -> io::Result<Option<String>> {
+        let _restored = Modes::set(&self.terminal, |modes| {
+            modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO;
+        })?;
+        let bytes = self.read().await?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok((!bytes.is_empty()).then(|| text.trim().to_owned()))
+    }
+
+    async fn read(&self) -> io::Result<Vec<u8>> {
+        let mut buffer = vec![0; ANSWER_BYTES_MAX];
+        let read = self.terminal.async_io(Interest::READABLE, |file| {
+            Ok(rustix::io::read(file, buffer.as_mut_slice())?)
+        });
+        let length = read.await?;
+        buffer.truncate(length);
+        Ok(buffer)
+    }
+}
+
+/// The terminal's modes, changed until this is dropped.
+struct Modes<'t> {
+    terminal: &'t AsyncFd<OwnedFd>,
+    former: Termios,
+}
+
+impl<'t> Modes<'t> {
+    fn set(terminal: &'t AsyncFd<OwnedFd>, change: impl FnOnce(&mut Termios)) -> io::Result<Self> {
+        let former = rustix::termios::tcgetattr(terminal.get_ref())?;
+        let mut wanted = former.clone();
+        change(&mut wanted);
+        // Flushing forgets what was typed before the question.
+        rustix::termios::tcsetattr(terminal.get_ref(), OptionalActions::Flush, &wanted)?;
+        rustix::termios::tcflush(terminal.get_ref(), QueueSelector::IFlush)?;
+        Ok(Modes { terminal, former })
+    }
+}
+
+impl Drop for Modes<'_> {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no modes.
+        let _ =
+            rustix::termios::tcsetattr(self.terminal.get_ref(), OptionalActions::Now, &self.former);
+    }
+}

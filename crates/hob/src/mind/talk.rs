@@ -1,0 +1,82 @@
+//! Ordering a run, or joining one on its way, and following it to its end.
+//!
+//! Invariant: the events are subscribed to before the run is ordered, so none is missed.
+
+use super::duty;
+use super::ending::Ending;
+use super::following::Following;
+use super::person::Person;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use hob_client::{Client, EventStream, Subscription};
+use hob_wire::rooms::agent::{Run, RunParams, RunView};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a follower listens to.
+const TOPICS: [&str; 2] = ["run.*", "permission.*"];
+
+/// Ctrl-C as it comes.
+#[derive(Debug)]
+pub struct Interrupts(Signal);
+
+impl Interrupts {
+    pub fn listen() -> Result<Interrupts, Failure> {
+        signal(SignalKind::interrupt())
+            .map(Interrupts)
+            .map_err(|error| Failure::failed(format!("Signals cannot be received: {error}.")))
+    }
+
+    pub async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Who talks, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'c> {
+    pub context: &'c Context,
+    pub client: &'c Client,
+    /// Who can be asked, if anybody.
+    pub person: Option<&'c Person>,
+}
+
+/// Orders a run and follows it to its end.
+pub async fn run(
+    setting: Setting<'_>,
+    params: &RunParams,
+    interrupts: &mut Interrupts,
+) -> Result<Ending, Failure> {
+    let stream = listen(setting.client, &params.session_key).await?;
+    let ordered = setting.client.call_again::<Run>(params);
+    let reply = tokio::select! {
+        reply = ordered => reply?,
+        // Nothing was accepted yet as far as we know; its session shows it otherwise.
+        () = interrupts.next() => return Err(Failure::quiet(Exit::Interrupted)),
+    };
+    let mut following = Following::new(setting, stream, reply.run_id, 1);
+    following.end(interrupts).await
+}
+
+/// Follows a run that is on its way already.
+pub async fn join(
+    setting: Setting<'_>,
+    view: &RunView,
+    interrupts: &mut Interrupts,
+) -> Result<Ending, Failure> {
+    let stream = listen(setting.client, &view.session_key).await?;
+    let mut following = Following::new(setting, stream, view.run_id, view.step);
+    // What it asked before we came is not told again.
+    let questions = duty::open_questions(setting.client, view).await?;
+    following.begin_on_the_way(questions);
+    following.end(interrupts).await
+}
+
+async fn listen(client: &Client, session: &str) -> Result<EventStream, Failure> {
+    let subscription = Subscription {
+        session: Some(session.to_owned()),
+        ..Subscription::to(TOPICS)
+    };
+    Ok(client.subscribe(subscription).await?)
+}
