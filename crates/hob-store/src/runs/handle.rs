@@ -7,7 +7,7 @@ use super::read::{self, Filter};
 use super::words::{
     Accepted, Costs, LedgerEntry, NewRun, RunPage, RunRow, RunStats, StepWrite, Written,
 };
-use super::{accept, costs, row, step};
+use super::{accept, costs, planning, row, step};
 use crate::blobs::{BlobSweep, Hash, Pin};
 use crate::error::StoreError;
 use crate::rules;
@@ -32,6 +32,7 @@ impl Store {
     /// idempotency key answers the run it made. A conflict for mode `reject` while the session
     /// has a run, and when a key is used for something else; overloaded when its queue is full.
     pub async fn accept_run(&self, run: NewRun) -> Result<Accepted, StoreError> {
+        self.check_health()?;
         let plan = AcceptPlan::new(run, &self.shared().blobs).await?;
         let pinned = hashes(&plan.pins);
         failpoint::reach("run.accept.before");
@@ -46,6 +47,7 @@ impl Store {
 
     /// Writes everything that becomes true together at a step of a run, or nothing of it.
     pub async fn write_step(&self, write: StepWrite) -> Result<Written, StoreError> {
+        self.check_health()?;
         let roles: Vec<_> = write.messages.iter().map(|message| message.role).collect();
         let (plan, contents) = StepPlan::new(write, &self.shared().blobs).await?;
         let pinned = hashes(&plan.pins);
@@ -71,6 +73,7 @@ impl Store {
     /// Reserves or settles model calls that belong to no run. What a crash leaves reserved is
     /// marked unknown at the next start.
     pub async fn add_ledger(&self, entry: LedgerEntry) -> Result<(), StoreError> {
+        planning::check_calls(&entry.writes, entry.reserve.as_ref())?;
         let session = entry.session.as_deref().map(rules::session_ref);
         let session = session.transpose()?;
         self.write(0, move |batch| {
@@ -170,6 +173,11 @@ impl Store {
         let days = params.days.unwrap_or(DAYS_DEFAULT);
         self.read(move |sql| costs::summary(sql, days, session.as_ref(), now_ms))
             .await
+    }
+
+    /// Refuses work before any file is written for it.
+    fn check_health(&self) -> Result<(), StoreError> {
+        self.shared().health.refusal().map_or(Ok(()), Err)
     }
 
     /// Reads stored values, files included, off the runtime's threads.

@@ -51,6 +51,8 @@ impl AcceptPlan {
         let params = to_json(&run.params)?;
         rules::params(&params)?;
         let params_hash = key.is_some().then(|| sense(run.params)).transpose()?;
+        let limits_json = to_json(&run.limits)?;
+        // Last, because a refusal after it would leave a file behind.
         let mut store = Storing::new(blobs);
         let params = store.keep(params).await?;
         Ok(AcceptPlan {
@@ -58,7 +60,7 @@ impl AcceptPlan {
             session,
             kind,
             fork: run.fork,
-            limits_json: to_json(&run.limits)?,
+            limits_json,
             limits: run.limits,
             params,
             params_hash,
@@ -116,14 +118,7 @@ impl StepPlan {
         blobs: &Arc<Blobs>,
     ) -> Result<(Self, Vec<Content>), StoreError> {
         check(&step)?;
-        let mut store = Storing::new(blobs);
-        let mut journal = Vec::with_capacity(step.journal.len());
-        for entry in &step.journal {
-            let entry = to_json(entry)?;
-            rules::journal_entry(&entry)?;
-            journal.push(store.keep(entry).await?);
-        }
-        let mut bytes = store.bytes + step.summary.text.len();
+        let mut bytes = step.summary.text.len();
         let mut contents = Vec::with_capacity(step.messages.len());
         let mut messages = Vec::with_capacity(step.messages.len());
         for message in step.messages {
@@ -138,6 +133,20 @@ impl StepPlan {
             bytes += event.shared.map_or(event.payload.len(), |(_, kept)| kept);
             events.push(event);
         }
+        let mut entries = Vec::with_capacity(step.journal.len());
+        for entry in &step.journal {
+            let entry = to_json(entry)?;
+            rules::journal_entry(&entry)?;
+            entries.push(entry);
+        }
+        let notes = to_json(&step.summary.notes)?;
+        // Last, because a refusal after it would leave files behind.
+        let mut store = Storing::new(blobs);
+        let mut journal = Vec::with_capacity(entries.len());
+        for entry in entries {
+            journal.push(store.keep(entry).await?);
+        }
+        bytes += store.bytes;
         let plan = StepPlan {
             run: step.run,
             at_index: step.at_index,
@@ -146,7 +155,7 @@ impl StepPlan {
             ledger: step.ledger,
             reserve: step.reserve,
             events,
-            notes: to_json(&step.summary.notes)?,
+            notes,
             summary: step.summary,
             pins: store.pins,
             bytes,
@@ -207,10 +216,18 @@ fn check(step: &StepWrite) -> Result<(), StoreError> {
             "A run has a cause and an end when it is done, and only then.".to_owned(),
         ));
     }
-    let keys = step.ledger.iter().map(|write| match write {
+    check_calls(&step.ledger, step.reserve.as_ref())
+}
+
+/// Whether the calls of ledger writes are named as they may be.
+pub(crate) fn check_calls(
+    writes: &[LedgerWrite],
+    reserve: Option<&Reserve>,
+) -> Result<(), StoreError> {
+    let keys = writes.iter().map(|write| match write {
         LedgerWrite::Settle { call_key, .. } | LedgerWrite::Unknown { call_key } => call_key,
     });
-    let reserved = step.reserve.as_ref().map(|reserve| &reserve.call_key);
+    let reserved = reserve.map(|reserve| &reserve.call_key);
     keys.chain(reserved)
         .try_for_each(|key| rules::call_key(key))
 }

@@ -1,9 +1,10 @@
 //! Large values: files that are there before their row and gone after it.
 
-use super::rig::{keyed, run, step};
+use super::rig::{keyed, reserve, run, step};
 use crate::support::{Home, wait_for};
-use hob_store::{NewRun, Store, StoreError};
+use hob_store::{Ceilings, NewMessage, NewRun, Store, StoreError};
 use hob_wire::rooms::agent::{QueueMode, RunState};
+use hob_wire::{Content, Role};
 use serde_json::{Value, json};
 
 fn picture(byte: &str) -> Value {
@@ -76,6 +77,36 @@ async fn what_a_refused_write_made_is_removed() {
     assert!(store.accept_run(again).await.unwrap().duplicate);
     store.close().await;
     assert_eq!(home.blobs(), 2);
+}
+
+#[tokio::test]
+async fn a_write_that_breaks_a_rule_makes_no_file() {
+    let home = Home::new();
+    let store = home.open();
+    let run = store.accept(run("s", "x")).await;
+    let heavy = || {
+        let mut write = step(&run, 0, RunState::Running);
+        write.journal = vec![picture("a")];
+        write
+    };
+    let mut entry = heavy();
+    entry.journal.push(json!("x".repeat(9_000_000)));
+    let mut message = heavy();
+    let text = Content::Text("x".repeat(5_000_000));
+    message.messages = vec![NewMessage::new(Role::User, text)];
+    let mut event = heavy();
+    event.events = vec![("run.tool", json!("x".repeat(9_000_000)))];
+    let mut call = heavy();
+    call.reserve = Some(reserve("", None, Ceilings::default()));
+    for wrong in [entry, message, event, call] {
+        let error = store.write_step(wrong).await.unwrap_err();
+        assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");
+    }
+    assert_eq!(home.blobs(), 0);
+    store.close().await;
+    let closed = store.write_step(heavy()).await.unwrap_err();
+    assert_eq!(closed, StoreError::Closed);
+    assert_eq!(home.blobs(), 0);
 }
 
 #[tokio::test]

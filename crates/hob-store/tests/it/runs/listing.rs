@@ -1,7 +1,7 @@
 //! Listings: newest first, filtered, paged through thousands.
 
 use super::rig::{run, step};
-use crate::support::{Home, Open, together};
+use crate::support::{Home, Open, count, together, wait_for};
 use hob_store::{NewRun, RunRow};
 use hob_wire::RunId;
 use hob_wire::id::SessionRef;
@@ -119,6 +119,10 @@ async fn a_cursor_survives_new_runs_and_the_end_of_its_own() {
     store.whole_run("s", "late").await;
     let gone = SessionRef::parse("gone");
     store.delete_session(&gone).await.unwrap();
+    wait_for("the sweep", || {
+        count(&home.database(), "SELECT count(*) FROM runs") == 6
+    })
+    .await;
     let second = store.list_runs(page(first.next)).await.unwrap();
     assert_eq!(ids(&second.runs), [made[2], made[1], made[0]]);
     assert_eq!(second.next, None);
