@@ -215,18 +215,9 @@ impl Assembly {
         self.calls
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
     /// Bytes that were streamed.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
-    }
-
-    pub(crate) fn has_thoughts(&self) -> bool {
-        let is_thought = |part: &Draft| matches!(part, Draft::Thinking { .. });
-        self.parts.iter().any(is_thought)
     }
 
     /// The parts. `whole` says that the model was not cut short: only then do empty arguments
@@ -234,6 +225,11 @@ impl Assembly {
     pub(crate) fn finish(self, whole: bool) -> Vec<Part> {
         let mut parts = Vec::with_capacity(self.parts.len());
         for draft in self.parts {
+            let is_nothing =
+                matches!(&draft, Draft::Thinking { text, signature: None } if text.is_empty());
+            if is_nothing {
+                continue;
+            }
             parts.push(match draft {
                 Draft::Text(text) => Part::Text { text },
                 Draft::Thinking { text, signature } => Part::Thinking { text, signature },

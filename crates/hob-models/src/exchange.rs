@@ -29,6 +29,12 @@ pub(crate) struct Exchange<'a> {
     pub(crate) timeouts: Timeouts,
 }
 
+/// What was asked, as a prompt and as the bytes that went out.
+struct Sent<'a> {
+    prompt: &'a Prompt,
+    body: &'a [u8],
+}
+
 impl Exchange<'_> {
     /// Asks once. Dropping the future closes the connection.
     pub(crate) async fn ask(
@@ -67,7 +73,11 @@ impl Exchange<'_> {
         let decoded = self.read(&mut reader, text_calls.as_mut(), on).await?;
         // The answer is whole: nothing of the connection is waited for any more.
         drop(reader);
-        Ok(self.conclude(&prompt, &body, decoded, text_calls, on))
+        let sent = Sent {
+            prompt: &prompt,
+            body: &body,
+        };
+        Ok(self.conclude(&sent, decoded, text_calls, on))
     }
 
     fn call(&self, prompt: &Prompt) -> Call {
@@ -190,12 +200,12 @@ impl Exchange<'_> {
 
     fn conclude(
         &self,
-        prompt: &Prompt,
-        body: &[u8],
+        sent: &Sent<'_>,
         decoded: Decoded,
         text_calls: Option<TextCalls>,
         on: &mut (dyn FnMut(Piece) + Send),
     ) -> Reply {
+        let Sent { prompt, body } = *sent;
         let Decoded {
             mut parts,
             mut stop,

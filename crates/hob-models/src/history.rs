@@ -42,6 +42,7 @@ impl Answer {
 }
 
 const NO_RESULT: &str = "There is no result: the call did not come to its end.";
+const NO_OUTPUT: &str = "(There was no output.)";
 const GOES_ON: &str = "(The conversation goes on.)";
 
 /// Brings messages into turns; what they say as system is given apart.
@@ -71,7 +72,7 @@ pub(crate) fn turns(messages: &[PromptMessage]) -> (Vec<String>, Vec<Turn>) {
                 let following = rest
                     .iter()
                     .take_while(|later| later.role != Role::Assistant);
-                let answers = answers(&parts, following);
+                let answers = answers(&parts, &following);
                 add_assistant(&mut turns, parts);
                 if !answers.is_empty() {
                     turns.push(Turn::Tools(answers));
@@ -157,7 +158,7 @@ fn add_assistant(turns: &mut Vec<Turn>, parts: Vec<Part>) {
 /// One answer for each call: the one that was given, or one that says there is none.
 fn answers<'m>(
     parts: &[Part],
-    following: impl Iterator<Item = &'m PromptMessage> + Clone,
+    following: &(impl Iterator<Item = &'m PromptMessage> + Clone),
 ) -> Vec<Answer> {
     let calls = parts.iter().filter_map(|part| match part {
         Part::ToolCall(call) => Some(call),
@@ -175,8 +176,13 @@ fn answers<'m>(
                 None => (Vec::new(), true),
             };
             let mut content: Vec<Part> = content.into_iter().filter(is_shown).collect();
-            if found.is_none() {
-                let text = NO_RESULT.to_owned();
+            if content.is_empty() {
+                let said = if found.is_some() {
+                    NO_OUTPUT
+                } else {
+                    NO_RESULT
+                };
+                let text = said.to_owned();
                 content.push(Part::Text { text });
             }
             Answer {

@@ -29,6 +29,8 @@ pub mod price;
 mod prompt;
 mod providers;
 mod reasoning;
+#[cfg(test)]
+mod recorded;
 mod refusal;
 mod schema;
 mod settings;

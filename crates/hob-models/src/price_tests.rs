@@ -63,7 +63,7 @@ proptest! {
     ) {
         let price = Price { input: each, output: each, cached: Some(each) };
         let one = cost(&price, &usage(input, cached, output));
-        let exact = u128::from(each) * (u128::from(input) + u128::from(output));
+        let exact = u128::from(each).saturating_mul(u128::from(input) + u128::from(output));
         let exact = u64::try_from(exact.div_ceil(1_000_000)).unwrap_or(u64::MAX);
         prop_assert_eq!(one, exact);
     }

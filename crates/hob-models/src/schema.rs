@@ -1,6 +1,6 @@
 //! A schema for the answer, as providers take it. Pure.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What the schema is called where a provider wants a name.
 pub(crate) const NAME: &str = "answer";
@@ -51,6 +51,62 @@ fn fits(schema: &Value, depth: usize) -> bool {
         Value::Array(list) => list.iter().all(|value| fits(value, depth)),
         _ => true,
     }
+}
+
+/// The schema as constrained decoding takes it at Anthropic: every object closed, without bounds
+/// of numbers, texts and lists. What fits it fits the first one's shape. None where an object's
+/// fields are not all named.
+pub(crate) fn closed(schema: &Value) -> Option<Value> {
+    close(schema, DEPTH_MAX)
+}
+
+fn close(schema: &Value, depth: usize) -> Option<Value> {
+    const BOUNDS: [&str; 11] = [
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "pattern",
+    ];
+    let depth = depth.checked_sub(1)?;
+    let Value::Object(map) = schema else {
+        return Some(schema.clone());
+    };
+    let mut closed = Map::new();
+    for (key, value) in map {
+        if BOUNDS.contains(&key.as_str()) {
+            continue;
+        }
+        let value = match (key.as_str(), value) {
+            ("properties" | "$defs" | "definitions", Value::Object(named)) => {
+                let each = named
+                    .iter()
+                    .map(|(name, value)| Some((name.clone(), close(value, depth)?)));
+                Value::Object(each.collect::<Option<_>>()?)
+            }
+            ("anyOf" | "allOf" | "oneOf", Value::Array(list)) => {
+                let each = list.iter().map(|value| close(value, depth));
+                Value::Array(each.collect::<Option<_>>()?)
+            }
+            ("items", value) => close(value, depth)?,
+            (_, value) => value.clone(),
+        };
+        closed.insert(key.clone(), value);
+    }
+    if map.get("type") == Some(&Value::from("object")) {
+        let open = matches!(map.get("additionalProperties"), Some(Value::Object(_)));
+        if open || !map.contains_key("properties") {
+            return None;
+        }
+        closed.insert("additionalProperties".into(), Value::Bool(false));
+    }
+    Some(Value::Object(closed))
 }
 
 /// The schema for models that can only be told.

@@ -42,17 +42,17 @@ pub(crate) fn shaped(id: &str, shape: IdShape) -> String {
 /// Gives every call of an answer an id that neither the answer nor the conversation has yet.
 /// `seed` is the request: a different one at each step.
 pub(crate) fn make_unique(parts: &mut [Part], taken: &BTreeSet<&str>, seed: &[u8]) {
-    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut given: BTreeSet<String> = BTreeSet::new();
     for (index, part) in parts.iter_mut().enumerate() {
         let Part::ToolCall(ToolCall { id, .. }) = part else {
             continue;
         };
-        if id.is_empty() || taken.contains(id.as_str()) || seen.contains(id) {
+        if id.is_empty() || taken.contains(id.as_str()) || given.contains(id) {
             let mut source = seed.to_vec();
             source.extend_from_slice(&index.to_le_bytes());
             *id = format!("call_{}", made_from(&source, 24));
         }
-        seen.insert(id.clone());
+        given.insert(id.clone());
     }
 }
 

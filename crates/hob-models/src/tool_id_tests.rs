@@ -15,11 +15,14 @@ fn call(id: &str) -> Part {
 }
 
 fn ids(parts: &[Part]) -> Vec<&str> {
-    let id = |part| match part {
-        &Part::ToolCall(ref call) => call.id.as_str(),
-        other => panic!("{other:?}"),
-    };
-    parts.iter().map(id).collect()
+    let mut ids = Vec::new();
+    for part in parts {
+        match part {
+            Part::ToolCall(call) => ids.push(call.id.as_str()),
+            other => panic!("{other:?}"),
+        }
+    }
+    ids
 }
 
 #[test]

@@ -61,6 +61,14 @@ impl Figure {
         }
     }
 
+    /// A quarter of it, rounded up.
+    pub(crate) fn quarter(self) -> Figure {
+        match self {
+            Figure::Tokens(tokens) => Figure::Tokens(tokens.div_ceil(4)),
+            other => other,
+        }
+    }
+
     fn tokens(self) -> Option<u64> {
         match self {
             Figure::Tokens(tokens) => Some(tokens),
@@ -102,14 +110,14 @@ fn believable(claim: Claim, measured: Measured) -> Option<Usage> {
     let cached = claim.cached.or(Figure::Tokens(0)).tokens()?;
     let hidden = claim.hidden.or(Figure::Tokens(0)).tokens()?;
     let images = measured.images.saturating_mul(IMAGE_TOKENS_MAX);
-    let input_max = measured.sent_bytes.saturating_add(images) + INPUT_SLACK_TOKENS;
+    let input_max = (measured.sent_bytes + INPUT_SLACK_TOKENS).saturating_add(images);
     let input_min = measured.input_tokens / BYTES_PER_TOKEN_MAX;
     let unseen = if measured.thought {
         HIDDEN_TOKENS_MAX
     } else {
         hidden
     };
-    let output_max = measured.received_bytes.saturating_add(unseen) + OUTPUT_SLACK_TOKENS;
+    let output_max = (measured.received_bytes + OUTPUT_SLACK_TOKENS).saturating_add(unseen);
     let output_min = measured.received_bytes / BYTES_PER_TOKEN_MAX;
     let possible = (input_min.max(1)..=input_max).contains(&input)
         && (output_min..=output_max).contains(&output)

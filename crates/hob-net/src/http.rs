@@ -27,7 +27,7 @@ impl NetParts {
 }
 
 /// An idle connection is kept for the next call of a run, not for the next day.
-const POOL_IDLE: Duration = Duration::from_secs(60);
+const POOL_IDLE: Duration = Duration::from_mins(1);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Sends requests; cheap to clone, all clones share their connections.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// How long an answer's head may take when nothing else is said.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+const HEAD_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// One request.
 #[derive(Clone)]

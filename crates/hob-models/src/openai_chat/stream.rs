@@ -135,20 +135,17 @@ impl ChatStream {
         let id = text(call, "/id");
         let name = text(call, "/function/name");
         let known = self.known_call(index, id, name);
-        let slot = match known {
-            Some(slot) => {
-                self.assembly.name_call(slot, id, name);
-                slot
-            }
-            None => {
-                let slot = self.assembly.open_call(id, name, out)?;
-                self.calls.push(OpenCall {
-                    index,
-                    id: id.to_owned(),
-                    slot,
-                });
-                slot
-            }
+        let slot = if let Some(slot) = known {
+            self.assembly.name_call(slot, id, name);
+            slot
+        } else {
+            let slot = self.assembly.open_call(id, name, out)?;
+            self.calls.push(OpenCall {
+                index,
+                id: id.to_owned(),
+                slot,
+            });
+            slot
         };
         match call.pointer("/function/arguments") {
             Some(Value::String(delta)) => self.assembly.call_delta(slot, delta, out),

@@ -1,4 +1,7 @@
-//! Placeholder.
+//! OpenAI's responses. See README.md.
+
+mod request;
+mod stream;
 
 use crate::dialect::{Ask, Call, Decoder, Dialect, ListPage};
 use crate::openai_chat::OpenaiChat;
@@ -9,17 +12,25 @@ pub(crate) struct OpenaiResponses;
 
 impl Dialect for OpenaiResponses {
     fn base(&self, url: &str) -> String {
-        OpenaiChat.base(url)
+        let url = url.trim_end_matches('/');
+        OpenaiChat.base(url.strip_suffix("/responses").unwrap_or(url))
     }
+
     fn call(&self, ask: &Ask<'_>) -> Call {
-        OpenaiChat.call(ask)
+        Call {
+            path: "/responses".to_owned(),
+            body: request::body(ask),
+        }
     }
+
     fn decoder(&self) -> Box<dyn Decoder> {
-        OpenaiChat.decoder()
+        Box::new(stream::ResponseStream::default())
     }
+
     fn list_path(&self) -> &'static str {
         OpenaiChat.list_path()
     }
+
     fn read_list(&self, body: &Value) -> Option<ListPage> {
         OpenaiChat.read_list(body)
     }

@@ -1,0 +1,219 @@
+//! The request of `streamGenerateContent`. Pure.
+
+use crate::dialect::Ask;
+use crate::history::{self, Answer, Turn};
+use crate::reasoning::{self, GEMINI};
+use hob_wire::content::Part;
+use hob_wire::rooms::agent::{Thinking, ToolChoice};
+use serde_json::{Map, Value, json};
+
+/// What the provider takes in place of a signature that another provider's call cannot have.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+pub(super) fn body(ask: &Ask<'_>) -> Value {
+    let mut body = Map::new();
+    if !ask.system.is_empty() {
+        let parts: Vec<Value> = ask
+            .system
+            .iter()
+            .map(|text| json!({ "text": text }))
+            .collect();
+        body.insert("systemInstruction".into(), json!({ "parts": parts }));
+    }
+    add_tools(ask, &mut body);
+    body.insert("contents".into(), contents(ask));
+    let config = generation_config(ask);
+    if !config.is_empty() {
+        body.insert("generationConfig".into(), Value::Object(config));
+    }
+    Value::Object(body)
+}
+
+fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
+    if ask.prompt.tools.is_empty() {
+        return;
+    }
+    let tools = ask.prompt.tools.iter().map(|tool| {
+        json!({
+            "name": tool.name,
+            "description": tool.description,
+            "parametersJsonSchema": tool.parameters,
+        })
+    });
+    let tools: Vec<Value> = tools.collect();
+    body.insert("tools".into(), json!([{ "functionDeclarations": tools }]));
+    let config = match &ask.prompt.tool_choice {
+        None => return,
+        Some(ToolChoice::Auto) => json!({ "mode": "AUTO" }),
+        Some(ToolChoice::None) => json!({ "mode": "NONE" }),
+        Some(ToolChoice::Required) => json!({ "mode": "ANY" }),
+        Some(ToolChoice::Named(name)) => {
+            json!({ "mode": "ANY", "allowedFunctionNames": [name] })
+        }
+    };
+    body.insert(
+        "toolConfig".into(),
+        json!({ "functionCallingConfig": config }),
+    );
+}
+
+fn generation_config(ask: &Ask<'_>) -> Map<String, Value> {
+    let options = &ask.prompt.options;
+    let mut config = Map::new();
+    if let Some(temperature) = options.temperature {
+        config.insert("temperature".into(), json!(temperature));
+    }
+    if let Some(top_p) = options.top_p {
+        config.insert("topP".into(), json!(top_p));
+    }
+    if let Some(tokens) = options.max_output_tokens {
+        config.insert("maxOutputTokens".into(), json!(tokens));
+    }
+    if !options.stop.is_empty() {
+        config.insert("stopSequences".into(), json!(options.stop));
+    }
+    if let Some(schema) = &ask.prompt.schema {
+        config.insert("responseMimeType".into(), json!("application/json"));
+        config.insert("responseJsonSchema".into(), schema.clone());
+    }
+    if let Some(thinking) = thinking(&ask.prompt.model, options.thinking) {
+        config.insert("thinkingConfig".into(), thinking);
+    }
+    config
+}
+
+/// Thoughts are shown where the model has them; models without refuse to be asked.
+fn thinking(model: &str, wanted: Option<Thinking>) -> Option<Value> {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let mut config = json!({ "includeThoughts": true });
+    if name.starts_with("gemini-2.5") {
+        let least = if name.contains("pro") { 128 } else { 0 };
+        let budget = match wanted {
+            None => return Some(config),
+            Some(Thinking::Off) => least,
+            Some(Thinking::Low) => 2_048,
+            Some(Thinking::Medium) => 8_192,
+            Some(Thinking::High) => 24_576,
+        };
+        config["thinkingBudget"] = json!(budget);
+        if budget == 0 {
+            config["includeThoughts"] = json!(false);
+        }
+        return Some(config);
+    }
+    if !is_third(name) {
+        return None;
+    }
+    let level = match wanted {
+        None => return Some(config),
+        Some(Thinking::Off) if name.contains("flash") => "minimal",
+        Some(Thinking::Off | Thinking::Low) => "low",
+        Some(Thinking::Medium) => "medium",
+        Some(Thinking::High) => "high",
+    };
+    config["thinkingLevel"] = json!(level);
+    Some(config)
+}
+
+/// Whether a model is of the third generation or later, which insists on its signatures.
+fn is_third(name: &str) -> bool {
+    let digits = name.strip_prefix("gemini-").unwrap_or_default();
+    let digits = digits.split(['.', '-']).next().unwrap_or_default();
+    digits.parse::<u32>().is_ok_and(|major| major >= 3)
+}
+
+fn contents(ask: &Ask<'_>) -> Value {
+    let name = ask.prompt.model.rsplit('/').next().unwrap_or_default();
+    let signed = is_third(name);
+    let mut contents = Vec::new();
+    for turn in ask.turns {
+        match turn {
+            Turn::User(parts) => {
+                let parts: Vec<Value> = parts.iter().filter_map(shown).collect();
+                contents.push(json!({ "role": "user", "parts": parts }));
+            }
+            Turn::Assistant(parts) => {
+                contents.push(json!({ "role": "model", "parts": spoken(parts, signed) }));
+            }
+            Turn::Tools(answers) => {
+                let results: Vec<Value> = answers.iter().map(result).collect();
+                contents.push(json!({ "role": "user", "parts": results }));
+                let images: Vec<Value> = answers.iter().flat_map(images_of).collect();
+                if !images.is_empty() {
+                    contents.push(json!({ "role": "user", "parts": images }));
+                }
+            }
+        }
+    }
+    Value::Array(contents)
+}
+
+fn shown(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text { text } => Some(json!({ "text": text })),
+        Part::Image { mime_type, data } => Some(inline((mime_type, data))),
+        _ => None,
+    }
+}
+
+fn inline((mime_type, data): (&str, &str)) -> Value {
+    json!({ "inlineData": { "mimeType": mime_type, "data": data } })
+}
+
+/// The parts of an answer, each with the signature that stood before it.
+fn spoken(parts: &[Part], signed: bool) -> Vec<Value> {
+    let mut said = Vec::new();
+    let mut signature: Option<&str> = None;
+    let mut called = false;
+    for part in parts {
+        let mut value = match part {
+            Part::Text { text } => json!({ "text": text }),
+            Part::ToolCall(call) => {
+                // The first call of a step is the one that is checked.
+                if signed && !called && signature.is_none() {
+                    signature = Some(NO_SIGNATURE);
+                }
+                called = true;
+                let args = history::object_args(call);
+                json!({ "functionCall": { "id": call.id, "name": call.name, "args": args } })
+            }
+            other => {
+                // Thoughts themselves are summaries and stay here.
+                signature = reasoning::own(other, GEMINI).or(signature);
+                continue;
+            }
+        };
+        if let Some(signature) = signature.take() {
+            value["thoughtSignature"] = json!(signature);
+        }
+        said.push(value);
+    }
+    if let Some(signature) = signature {
+        said.push(json!({ "text": "", "thoughtSignature": signature }));
+    }
+    said
+}
+
+fn result(answer: &Answer) -> Value {
+    let key = if answer.is_error { "error" } else { "result" };
+    json!({
+        "functionResponse": {
+            "id": answer.id,
+            "name": answer.name,
+            "response": { key: answer.text() },
+        },
+    })
+}
+
+fn images_of(answer: &Answer) -> Vec<Value> {
+    let mut parts: Vec<Value> = answer.images().map(inline).collect();
+    if !parts.is_empty() {
+        let about = format!("The images of the result of {}:", answer.name);
+        parts.insert(0, json!({ "text": about }));
+    }
+    parts
+}
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;
