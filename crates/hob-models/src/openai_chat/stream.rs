@@ -138,6 +138,8 @@ impl ChatStream {
         let slot = if let Some(slot) = known {
             self.assembly.name_call(slot, id, name);
             slot
+        } else if id.is_empty() && name.is_empty() {
+            return Err(ModelError::protocol("A piece belongs to no open call."));
         } else {
             let slot = self.assembly.open_call(id, name, out)?;
             self.calls.push(OpenCall {
