@@ -108,9 +108,8 @@ async fn garbage_is_a_typed_error_or_harmless() {
         for (garbage, class) in cases {
             let sim = Sim::start(move |_| Answer::words("a b c d").fault(Fault::Garbage(garbage)));
             let (_, reply) = ask(&candidate(&sim, dialect), &user("hi")).await;
-            let error = match reply {
-                Ok(_) => panic!("{dialect:?} {garbage:?}: is no answer"),
-                Err(error) => error,
+            let Err(error) = reply else {
+                panic!("{dialect:?} {garbage:?}: is no answer")
             };
             assert_eq!(error.class, class, "{dialect:?} {garbage:?}: {error}");
         }
@@ -247,14 +246,14 @@ async fn dropping_the_call_closes_the_connection() {
         let sim = Sim::start(|_| Answer::words("one two three").fault(Fault::StallAfter(1)));
         let candidate = candidate(&sim, dialect);
         let prompt = user("hi");
-        let (heard, mut hears) = tokio::sync::mpsc::channel(64);
-        let mut on = move |piece: Piece| drop(heard.try_send(piece));
+        let (sender, mut heard) = tokio::sync::mpsc::channel(64);
+        let mut on = move |piece: Piece| drop(sender.try_send(piece));
         {
             let asked = candidate.ask(&prompt, &mut on);
             tokio::pin!(asked);
             tokio::select! {
                 reply = &mut asked => panic!("{reply:?}"),
-                piece = hears.recv() => assert!(piece.is_some()),
+                piece = heard.recv() => assert!(piece.is_some()),
             }
             assert_eq!(sim.open_streams(), 1);
         }

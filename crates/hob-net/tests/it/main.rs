@@ -1,0 +1,6 @@
+//! The client over real sockets, against servers that misbehave byte by byte.
+
+#[cfg(test)]
+mod client;
+#[cfg(test)]
+mod server;
