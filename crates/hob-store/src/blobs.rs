@@ -103,7 +103,8 @@ impl Blobs {
         let hash = Hash::of(bytes);
         let pin = self.pin(hash);
         let path = self.path(hash);
-        if !path.exists() {
+        // One that is there and damaged is made whole again.
+        if read(&path, hash).is_err() {
             self.write(&path, bytes).map_err(|error| io_error(&error))?;
         }
         hob_kit::failpoint::reach("run.blob.synced");

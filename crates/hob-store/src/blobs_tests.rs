@@ -48,6 +48,17 @@ async fn a_pinned_blob_is_not_removed() {
 }
 
 #[tokio::test]
+async fn a_damaged_blob_is_made_whole_by_writing_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = blobs(&folder);
+    let pin = blobs.keep(b"bytes".to_vec()).await.unwrap();
+    std::fs::write(blobs.path(pin.hash), "rot").unwrap();
+    blobs.read(pin.hash).unwrap_err();
+    blobs.keep(b"bytes".to_vec()).await.unwrap();
+    assert_eq!(blobs.read(pin.hash).unwrap(), b"bytes");
+}
+
+#[tokio::test]
 async fn a_blob_is_private_and_leaves_no_draft() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

@@ -70,6 +70,16 @@ pub(crate) fn journal_entry(json: &str) -> Result<(), StoreError> {
     at_most("A journal entry", json.len(), FRAME_BYTES_MAX)
 }
 
+/// A run's answer.
+pub(crate) fn answer(text: &str) -> Result<(), StoreError> {
+    at_most("A run's text", text.len(), MESSAGE_BYTES_MAX)
+}
+
+/// A run's notes as JSON text.
+pub(crate) fn notes(json: &str) -> Result<(), StoreError> {
+    at_most("A run's notes", json.len(), MESSAGE_BYTES_MAX)
+}
+
 /// An event's payload as JSON text.
 pub(crate) fn payload(json: &str) -> Result<(), StoreError> {
     at_most("An event's payload", json.len(), FRAME_BYTES_MAX)

@@ -19,8 +19,13 @@ use rusqlite::OptionalExtension;
 use std::sync::{Arc, LazyLock};
 
 pub(crate) fn accept(batch: &mut Batch<'_>, plan: &AcceptPlan) -> Result<Accepted, Trouble> {
-    if let Some(run) = row::find(batch.sql, plan.id)? {
-        return Ok(known(run));
+    if batch
+        .sql
+        .prepare_cached(BY_ID)?
+        .exists([plan.id.0.as_bytes()])?
+    {
+        let run = row::find(batch.sql, plan.id)?;
+        return Ok(known(run.ok_or_else(|| row::missing(plan.id))?));
     }
     let asked = batch.heads.find(batch.sql, &plan.session)?;
     if let Some(asked) = &asked {
@@ -194,6 +199,7 @@ fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rus
     Ok(row_id)
 }
 
+pub(crate) const BY_ID: &str = "SELECT 1 FROM runs WHERE id = ?1";
 pub(crate) const BY_KEY: &str =
     "SELECT id, params_hash FROM runs WHERE asked = ?1 AND idempotency_key = ?2";
 pub(crate) const COUNT_LIVE: &str =

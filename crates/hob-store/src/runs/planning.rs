@@ -140,6 +140,8 @@ impl StepPlan {
             entries.push(entry);
         }
         let notes = to_json(&step.summary.notes)?;
+        rules::notes(&notes)?;
+        rules::answer(&step.summary.text)?;
         // Last, because a refusal after it would leave files behind.
         let mut store = Storing::new(blobs);
         let mut journal = Vec::with_capacity(entries.len());

@@ -33,6 +33,7 @@ fn with_schema(check: impl Fn(&Connection)) {
 fn queries() -> Vec<String> {
     let mut queries: Vec<String> = [
         step::UNDER_WAY,
+        accept::BY_ID,
         accept::BY_KEY,
         accept::COUNT_LIVE,
         row::HEAD,

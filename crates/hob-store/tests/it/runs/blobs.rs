@@ -98,7 +98,9 @@ async fn a_write_that_breaks_a_rule_makes_no_file() {
     event.events = vec![("run.tool", json!("x".repeat(9_000_000)))];
     let mut call = heavy();
     call.reserve = Some(reserve("", None, Ceilings::default()));
-    for wrong in [entry, message, event, call] {
+    let mut answer = heavy();
+    answer.summary.text = "x".repeat(5_000_000);
+    for wrong in [entry, message, event, call, answer] {
         let error = store.write_step(wrong).await.unwrap_err();
         assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");
     }
