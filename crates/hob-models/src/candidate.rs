@@ -61,6 +61,12 @@ impl Candidate {
         }
     }
 
+    /// What a call with so many tokens of input costs: some models cost more for long prompts.
+    pub fn price_for(&self, input_tokens: u64) -> Option<Price> {
+        let listed = || price::price_of_prompt(self.provider.row?.name, &self.model, input_tokens);
+        self.provider.price.or_else(listed)
+    }
+
     /// Asks the model, once. `on` gets the pieces as they come; what it got before an error was
     /// part of no answer. Dropping the future closes the connection.
     pub async fn ask(

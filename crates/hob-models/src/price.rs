@@ -3,7 +3,7 @@
 //! Invariants: a price that is not known is missing, never zero; a sum is rounded up and never
 //! overflows.
 
-use crate::table::{self, Known};
+use crate::table;
 use hob_wire::content::Usage;
 use hob_wire::rooms::model::Price;
 
@@ -19,9 +19,14 @@ pub(crate) const FREE: Price = Price {
 
 const MILLION: u128 = 1_000_000;
 
-/// The list price of a model at its own provider.
+/// The list price of a model at its own provider, for a prompt of ordinary length.
 pub fn price(provider: &str, model: &str) -> Option<Price> {
-    table::find(provider, model).map(Known::price)
+    price_of_prompt(provider, model, 0)
+}
+
+/// The list price of a call with so many tokens of input: some models cost more for long ones.
+pub fn price_of_prompt(provider: &str, model: &str, input_tokens: u64) -> Option<Price> {
+    Some(table::find(provider, model)?.price(input_tokens))
 }
 
 /// What a call cost, in millionths of a dollar.

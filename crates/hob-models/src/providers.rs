@@ -129,9 +129,9 @@ pub(crate) const ROWS: &[Row] = &[
         local: false,
         quirks: Quirks::COMMON,
         suggested: Suggested {
-            default: "gemini-2.5-flash",
-            fast: "gemini-2.5-flash-lite",
-            smart: "gemini-2.5-pro",
+            default: "gemini-flash-latest",
+            fast: "gemini-flash-lite-latest",
+            smart: "gemini-pro-latest",
         },
     },
     Row {
@@ -181,9 +181,9 @@ pub(crate) const ROWS: &[Row] = &[
             ..Quirks::COMMON
         },
         suggested: Suggested {
-            default: "deepseek-chat",
-            fast: "deepseek-chat",
-            smart: "deepseek-reasoner",
+            default: "deepseek-flash",
+            fast: "deepseek-flash",
+            smart: "deepseek-v4-pro",
         },
     },
     Row {
@@ -242,6 +242,16 @@ pub(crate) const ROWS: &[Row] = &[
 /// The row of that name.
 pub(crate) fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
+}
+
+/// The row that answers at this address, whatever a person called it.
+pub(crate) fn row_at(url: &str) -> Option<&'static Row> {
+    fn host(url: &str) -> Option<&str> {
+        url.split_once("://")?.1.split('/').next()
+    }
+    let wanted = host(url)?;
+    let mut rows = ROWS.iter().filter(|row| !row.local);
+    rows.find(|row| host(row.url) == Some(wanted))
 }
 
 /// The row whose public address a kind has when none is given.

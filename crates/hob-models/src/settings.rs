@@ -237,9 +237,10 @@ fn configured(settings: &Settings, name: &str) -> Provider {
         // The key of a public address is not for whoever answers at another one.
         provider.key_env = None;
         if named.is_none() {
-            provider.quirks = Quirks::COMMON;
+            let there = providers::row_at(url);
+            provider.quirks = there.map_or(Quirks::COMMON, |row| row.quirks);
             provider.price = None;
-            provider.row = None;
+            provider.row = there;
         }
     }
     if let Some(variable) = text("key_env") {

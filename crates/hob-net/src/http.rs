@@ -40,16 +40,16 @@ pub struct Http {
 impl Http {
     pub fn new(parts: NetParts) -> Result<Http, NetError> {
         install_crypto();
-        let client = reqwest::Client::builder()
-            .user_agent(parts.user_agent)
-            .connect_timeout(parts.connect_timeout)
-            .pool_idle_timeout(POOL_IDLE)
-            .tcp_keepalive(KEEPALIVE)
-            // A redirect could carry a key or a prompt to a host nobody named.
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .build()
-            .map_err(|failure| NetError::of_building(&failure))?;
+        let built = builder(&parts).build();
+        // A machine without certificates can still ask a model of its own over plain HTTP.
+        let built = built.or_else(|_| {
+            let trusts_nobody = rustls::ClientConfig::builder()
+                .with_root_certificates(rustls::RootCertStore::empty())
+                .with_no_client_auth();
+            let builder = builder(&parts).tls_backend_preconfigured(trusts_nobody);
+            builder.build()
+        });
+        let client = built.map_err(|failure| NetError::of_building(&failure))?;
         Ok(Http {
             client,
             clock: parts.clock,
@@ -82,6 +82,17 @@ impl Http {
             Err(_) => Err(silent(&host, request.head_timeout)),
         }
     }
+}
+
+fn builder(parts: &NetParts) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(parts.user_agent.clone())
+        .connect_timeout(parts.connect_timeout)
+        .pool_idle_timeout(POOL_IDLE)
+        .tcp_keepalive(KEEPALIVE)
+        // A redirect could carry a key or a prompt to a host nobody named.
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
 }
 
 /// An answer whose head has come.
