@@ -125,6 +125,16 @@ export interface Methods {
   "permission.withdraw": { params: PermissionWithdrawParams; result: PermissionWithdrawn };
   /** Lists the questions that wait for an answer. */
   "permission.pending": { params: PermissionPendingParams; result: PermissionQuestions };
+  /** Lists the models of every configured provider. */
+  "model.list": { params: ModelListParams; result: Models };
+  /** Adds a provider, or changes one. */
+  "model.add": { params: ModelAddParams; result: Provider };
+  /** Removes a provider. */
+  "model.remove": { params: ModelRemoveParams; result: ModelRemoved };
+  /** Asks a model for one word and says how that went. */
+  "model.test": { params: ModelTestParams; result: ModelTested };
+  /** Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order. */
+  "model.set": { params: ModelSetParams; result: Alias };
 }
 
 /** Every event and its payload. */
@@ -154,6 +164,11 @@ export interface Events {
   "permission.requested": Question;
   /** A question was answered, was taken back, or its deadline passed. */
   "permission.answered": PermissionAnswered;
+}
+
+export interface Alias {
+  alias: string;
+  models: string[];
 }
 
 /** When a change takes effect. */
@@ -443,6 +458,65 @@ export interface MethodDescription {
   result?: unknown;
 }
 
+export interface Model {
+  /** `provider/model`. */
+  id: string;
+  provider: string;
+  name: string;
+  /** The window, in tokens, if known. */
+  contextTokens?: number | null;
+  price?: Price | null;
+}
+
+export interface ModelAddParams {
+  /** What its models' ids begin with. */
+  name: string;
+  kind: ProviderKind;
+  /** Where it answers; the provider's public address when missing. */
+  url?: string | null;
+  /** The environment variable that holds its key. */
+  keyEnv?: string | null;
+}
+
+export interface ModelListParams {
+  /** Only this provider's. */
+  provider?: string | null;
+}
+
+export interface ModelRemoveParams {
+  name: string;
+}
+
+export interface ModelRemoved {
+  name: string;
+}
+
+export interface ModelSetParams {
+  alias: string;
+  /** `provider/model`, in the order they are tried. */
+  models: string[];
+}
+
+export interface ModelTestParams {
+  /** `provider/model` or an alias. */
+  model: string;
+}
+
+export interface ModelTested {
+  model: string;
+  ok: boolean;
+  /** What it answered, or why it could not. */
+  message: string;
+  firstTokenMs?: number | null;
+  totalMs: number;
+}
+
+export interface Models {
+  models: Model[];
+  providers: Provider[];
+  aliases: Alias[];
+}
+
 /** An argument that a permission rule can match by what it names. */
 export interface Need {
   kind: NeedKind;
@@ -559,6 +633,32 @@ export interface PermissionWithdrawn {
   /** The questions that were open. */
   questions: number;
 }
+
+/** Millionths of a dollar for a million tokens. */
+export interface Price {
+  input: number;
+  output: number;
+  cached?: number | null;
+}
+
+export interface Provider {
+  name: string;
+  kind: ProviderKind;
+  url: string;
+  /** The environment variable its key is read from. */
+  keyEnv?: string | null;
+  /** Whether it can be asked, and otherwise what is missing. */
+  ready: boolean;
+  message?: string | null;
+}
+
+/** The protocol a provider speaks. */
+export type ProviderKind =
+  | "anthropic" | "gemini" | "ollama"
+  /** OpenAI's chat completions. */
+  | "openai"
+  /** OpenAI's responses. */
+  | "openai-responses";
 
 /** What a person is asked. */
 export interface Question {

@@ -5,6 +5,7 @@
 //! - [`daemon`] has the process itself: `daemon.status`
 //! - [`log`] has the daemon's log as events: `log.line`
 //! - [`tool`] has the tools of the house and of services outside: `tool.*`
+//! - [`model`] has the models of all configured providers: `model.*`
 //! - [`permission`] has the questions a model's call raises: `permission.*`
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
@@ -13,6 +14,7 @@
 pub mod config;
 pub mod daemon;
 pub mod log;
+pub mod model;
 pub mod permission;
 pub mod session;
 pub mod tool;

@@ -2,7 +2,7 @@
 
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
-use crate::rooms::{config, daemon, gateway, log, permission, session, token, tool};
+use crate::rooms::{config, daemon, gateway, log, model, permission, session, token, tool};
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
     gateway::METHODS,
@@ -12,6 +12,7 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     token::METHODS,
     tool::METHODS,
     permission::METHODS,
+    model::METHODS,
 ];
 
 const EVENT_LISTS: &[&[EventSpec]] = &[

@@ -19,6 +19,8 @@ use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_kit::world::World;
 use hob_kit::{failpoint, file};
+use hob_models::EnvKeys;
+use hob_net::{Http, NetParts};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
@@ -220,7 +222,8 @@ impl House<'_> {
         bus.serve(hob_daemon::config::room(config))?;
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
         bus.serve(hob_daemon::log::room())?;
-        self.serve_tools(bus, settings)?;
+        self.serve_tools(bus, settings.clone())?;
+        self.serve_models(bus, settings)?;
         if let Some(lines) = self.log.lines() {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
@@ -247,6 +250,26 @@ impl House<'_> {
             clock: self.world.clock.clone(),
             settings,
             home: self.world.home.clone(),
+        }))?;
+        Ok(())
+    }
+
+    /// Serves the models.
+    fn serve_models(
+        &self,
+        bus: &Bus,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> anyhow::Result<()> {
+        let http = Http::new(NetParts::new(self.world.clock.clone()))?;
+        let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
+        bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
+            bus: bus.clone(),
+            store: self.store.clone(),
+            clock: self.world.clock.clone(),
+            dice: self.world.dice.clone(),
+            settings,
+            http,
+            keys: Arc::new(keys),
         }))?;
         Ok(())
     }

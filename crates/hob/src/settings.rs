@@ -9,6 +9,7 @@ pub fn catalog() -> Arc<Catalog> {
         hob_gateway::KEYS,
         hob_store::KEYS,
         hob_kit::logging::KEYS,
+        hob_models::KEYS,
         hob_daemon::tool::KEYS,
         hob_daemon::permission::KEYS,
     ]))

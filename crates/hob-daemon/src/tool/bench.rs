@@ -12,7 +12,7 @@ use hob_wire::rooms::permission::{Redeem, RedeemParams};
 use hob_wire::rooms::tool::{
     CancelParams, Cancelled, DescribeParams, ExecuteParams, Executed, Probed,
 };
-use hob_wire::work::ToolSpec;
+use hob_wire::work::{Effect, ToolSpec};
 use hob_wire::{ErrorCode, Scope, WireError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,8 +48,7 @@ impl Bench {
     pub(super) async fn describe(&self, params: &DescribeParams) -> Result<ToolSpec, WireError> {
         let name = params.name.as_str();
         let found = if params.wait {
-            let until = Instant::now() + self.return_wait();
-            self.await_tool(name, until).await
+            self.await_return(name).await
         } else {
             self.shared.shelf.find(name)
         };
@@ -85,7 +84,7 @@ impl Bench {
                 let work = (entry.run)(approved, self.shared.ground.clone());
                 tokio::select! {
                     done = timeout(limit, work) => {
-                        Ok(done.map_or_else(|_| late(&tool.spec, limit), bounded))
+                        done.map_or_else(|_| late(&tool.spec, limit), |done| Ok(bounded(done)))
                     }
                     () = flight.stop().cancelled() => Err(stopped()),
                 }
@@ -192,7 +191,7 @@ impl Bench {
         let mut running = Box::pin(self.call_outside::<_, Executed>(&method, &asked));
         let (answer, told) = tokio::select! {
             answer = &mut running => (Some(answer), None),
-            () = sleep(limit) => (None, Some(Ok(late(&tool.spec, limit)))),
+            () = sleep(limit) => (None, Some(late(&tool.spec, limit))),
             () = stop.cancelled() => (None, Some(Err(stopped()))),
         };
         if let Some(answer) = answer {
@@ -333,17 +332,17 @@ fn heard(tool: &Tool, answer: Result<Executed, WireError>) -> Result<Executed, W
     }
 }
 
-fn late(spec: &ToolSpec, limit: Duration) -> Executed {
-    let unsure = if spec.effect == hob_wire::Effect::Pure {
-        ""
-    } else {
-        " Whether it took effect is not known."
-    };
-    failed(format!(
-        "'{}' was stopped: it took longer than {} ms.{unsure}",
-        spec.name,
-        limit.as_millis()
-    ))
+/// A look that took too long is told to the model; of anything else nobody knows whether it
+/// happened, which is for whoever called to settle.
+fn late(spec: &ToolSpec, limit: Duration) -> Result<Executed, WireError> {
+    let name = &spec.name;
+    let limit_ms = limit.as_millis();
+    let message = format!("'{name}' was stopped: it took longer than {limit_ms} ms.");
+    if spec.effect == Effect::Pure {
+        return Ok(failed(message));
+    }
+    let message = format!("{message} Whether it took effect is not known.");
+    Err(WireError::new(ErrorCode::Timeout, message))
 }
 
 fn stopped() -> WireError {

@@ -9,6 +9,8 @@ mod fixture;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod outside;
 #[cfg(test)]
 mod permissions;

@@ -546,19 +546,20 @@ async fn a_call_that_takes_too_long_is_stopped() {
         answers([("tool_execute", |_| Reply::Silence)]),
     )
     .await;
-    let mut slow = spec("sleep", "opaque");
-    slow["timeoutMs"] = json!(50);
-    let offer = json!({ "service": "lab", "tools": [slow] });
+    let mut slow = [spec("sleep", "opaque"), spec("gaze", "pure")];
+    for tool in &mut slow {
+        tool["timeoutMs"] = json!(50);
+    }
+    let offer = json!({ "service": "lab", "tools": slow });
     service.call("tool.offer", offer).await.expect("is taken");
     let call = house.approved(house.call("c1", "sleep", json!({}))).await;
+    let lost = house.execute(&call).await.expect_err("nobody knows");
+    assert_eq!(lost.code, ErrorCode::Timeout);
+    assert!(lost.message.contains("longer than 50 ms"), "{lost}");
+    assert!(lost.message.contains("not known"), "{lost}");
+    let call = house.approved(house.call("c2", "gaze", json!({}))).await;
     let answer = house.execute(&call).await.expect("is answered");
-    assert!(answer.is_error);
-    assert!(
-        words(&answer).contains("longer than 50 ms"),
-        "{}",
-        words(&answer)
-    );
-    assert!(words(&answer).contains("not known"));
+    assert!(answer.is_error && words(&answer).contains("longer than 50 ms"));
     service.leave().await;
     house.fixture.close().await;
 }

@@ -6,6 +6,7 @@ use crate::render;
 use crate::tree::derive;
 use clap::ArgMatches;
 use hob_client::{CallOptions, Client};
+use hob_wire::rooms::model::{Test, Tested};
 use hob_wire::rooms::session::{Export, ExportParams};
 use hob_wire::{Method, MethodSpec};
 use serde_json::Value;
@@ -39,7 +40,18 @@ pub async fn call(
         .call_raw(spec.name, Some(params.into()), CallOptions::default())
         .await
         .map_err(|error| with_list(spec, error.into()))?;
-    print(context, spec.name, result.as_deref())
+    print(context, spec.name, result.as_deref())?;
+    if has_failed(spec, result.as_deref()) {
+        return Err(Failure::quiet(Exit::Failed));
+    }
+    Ok(())
+}
+
+/// Whether the result tells of a failure: a test that did not pass must not look passed to a
+/// script.
+fn has_failed(spec: &MethodSpec, result: Option<&[u8]>) -> bool {
+    let tested = || serde_json::from_slice::<Tested>(result?).ok();
+    spec.name == Test::SPEC.name && tested().is_some_and(|tested| !tested.ok)
 }
 
 /// The params of the command line. Reading stdin happens on a thread of its own, so that Ctrl-C

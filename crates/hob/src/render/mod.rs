@@ -2,14 +2,16 @@
 //! go in, lines come out.
 //!
 //! Any result can be drawn: lists of objects as tables, objects as aligned pairs ([`value`]).
-//! A few methods are drawn with more care ([`special`]).
+//! A few methods are drawn with more care ([`special`], [`model`], [`tool`]).
 
 pub mod chat;
 pub mod costs;
+pub mod model;
 pub mod moment;
 pub mod runs;
 pub mod special;
 pub mod table;
+pub mod tool;
 pub mod value;
 pub mod words;
 

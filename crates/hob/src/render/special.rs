@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::value::{self, cell};
 use super::words::{self, count, many_lines, one_line};
-use super::{Screen, Tone, moment};
+use super::{Screen, Tone, model, moment, tool};
 use hob_wire::content::{Content, Message, Part, Role};
 use hob_wire::rooms::gateway::{Description, Inspection, MethodDescription, Traced};
 use hob_wire::rooms::session::{Created, Deleted, Messages, Sent, Sessions};
@@ -20,6 +20,13 @@ pub fn renderer(method: &str) -> Option<Renderer> {
         "session.history" => Some(|value, screen| typed(value, screen, history)),
         "session.send" => Some(|value, screen| typed(value, screen, sent)),
         "session.delete" => Some(|value, screen| typed(value, screen, deleted)),
+        "model.list" => Some(|value, screen| typed(value, screen, model::list)),
+        "model.add" => Some(|value, screen| typed(value, screen, model::added)),
+        "model.remove" => Some(|value, screen| typed(value, screen, model::removed)),
+        "model.set" => Some(|value, screen| typed(value, screen, model::set)),
+        "model.test" => Some(|value, screen| typed(value, screen, model::tested)),
+        "tool.list" => Some(|value, screen| typed(value, screen, tool::list)),
+        "permission.pending" => Some(|value, screen| typed(value, screen, tool::questions)),
         "gateway.inspect" => Some(|value, screen| typed(value, screen, inspection)),
         "gateway.trace" => Some(|value, screen| typed(value, screen, traced)),
         "gateway.describe" => Some(|value, screen| typed(value, screen, description)),

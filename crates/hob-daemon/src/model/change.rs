@@ -1,0 +1,178 @@
+//! Changing providers and aliases. The config room writes; this file says what.
+//!
+//! Invariant: a change that fails half way is taken back.
+
+use super::Shared;
+use hob_models::{ALIASES, is_name};
+use hob_wire::rooms::config::{Set as ConfigSet, SetParams as ConfigParams};
+use hob_wire::rooms::model::{AddParams, Alias, Provider, RemoveParams, Removed, SetParams};
+use hob_wire::{ErrorCode, WireError};
+use serde_json::{Value, json};
+
+const URL_BYTES_MAX: usize = 2_048;
+const VARIABLE_CHARS_MAX: usize = 128;
+/// Models of one alias.
+const MODELS_MAX: usize = 16;
+
+/// Adds a provider, or changes one.
+pub(super) async fn add(shared: &Shared, params: AddParams) -> Result<Provider, WireError> {
+    let name = params.name.as_str();
+    if !is_name(name) {
+        let aliases = ALIASES.join(", ");
+        return Err(invalid(format!(
+            "A provider's name is up to 64 letters, digits, '-' and '_', and none of {aliases}."
+        )));
+    }
+    if let Some(url) = &params.url {
+        check_url(url).map_err(invalid)?;
+    }
+    if let Some(variable) = &params.key_env {
+        check_variable(variable).map_err(invalid)?;
+    }
+    let kind = serde_json::to_value(params.kind)
+        .map_err(|error| WireError::new(ErrorCode::Internal, error.to_string()))?;
+    let optional = |text: Option<String>| text.map_or(Value::Null, Value::from);
+    let changes = vec![
+        (format!("models.{name}.kind"), kind),
+        (format!("models.{name}.url"), optional(params.url)),
+        (format!("models.{name}.key_env"), optional(params.key_env)),
+    ];
+    change(shared, changes).await?;
+    let mut providers = shared.book().providers().into_iter();
+    let added = providers.find(|provider| provider.name == name);
+    added.ok_or_else(|| WireError::new(ErrorCode::Internal, "the provider got lost"))
+}
+
+/// Removes a provider.
+pub(super) async fn remove(shared: &Shared, params: RemoveParams) -> Result<Removed, WireError> {
+    let name = params.name.as_str();
+    let below = format!("models.{name}.");
+    let settings = shared.settings();
+    let keys = settings.entries().map(|(path, _)| path);
+    let keys: Vec<&str> = keys.filter(|path| path.starts_with(&below)).collect();
+    if keys.is_empty() || !is_name(name) {
+        return Err(WireError::new(
+            ErrorCode::NotFound,
+            nothing_to_remove(shared, name),
+        ));
+    }
+    let changes = keys.iter().map(|path| ((*path).to_owned(), Value::Null));
+    change(shared, changes.collect()).await?;
+    Ok(Removed { name: params.name })
+}
+
+fn nothing_to_remove(shared: &Shared, name: &str) -> String {
+    let providers = shared.book().providers();
+    let found = providers.iter().find(|provider| provider.name == name);
+    let shown: String = name.chars().take(64).collect();
+    let by_key = found.and_then(|provider| provider.key_env.as_deref());
+    let reason = by_key.map(|variable| {
+        format!(
+            "'{shown}' is not in the config: it is there because the variable {variable} is set. Unset it where the daemon starts."
+        )
+    });
+    reason.unwrap_or_else(|| format!("No provider is called '{shown}'."))
+}
+
+/// Points an alias at models; none takes it back to what suggests itself.
+pub(super) async fn set(shared: &Shared, params: SetParams) -> Result<Alias, WireError> {
+    let alias = params.alias.as_str();
+    if !ALIASES.contains(&alias) {
+        let aliases = ALIASES.join(", ");
+        return Err(invalid(format!("The aliases are {aliases}.")));
+    }
+    if params.models.len() > MODELS_MAX {
+        return Err(invalid(format!(
+            "An alias stands for {MODELS_MAX} models at the most."
+        )));
+    }
+    let book = shared.book();
+    for id in &params.models {
+        if ALIASES.contains(&id.as_str()) || id.contains(',') {
+            return Err(invalid(format!(
+                "'{id}' is not a model: write PROVIDER/MODEL."
+            )));
+        }
+        book.resolve(Some(id))
+            .map_err(|error| WireError::new(ErrorCode::NotFound, error.to_string()))?;
+    }
+    let value = match &params.models[..] {
+        [] => Value::Null,
+        models => json!(models),
+    };
+    change(shared, vec![(format!("model.{alias}"), value)]).await?;
+    let mut aliases = shared.book().aliases().into_iter();
+    let now = aliases.find(|it| it.alias == alias);
+    now.ok_or_else(|| WireError::new(ErrorCode::Internal, "the alias got lost"))
+}
+
+/// Sets keys of the config one after the other; when one is refused, those before it get their
+/// former values back.
+async fn change(shared: &Shared, changes: Vec<(String, Value)>) -> Result<(), WireError> {
+    let before = shared.settings();
+    let former = |key: &str| {
+        let entry = before.entry(key);
+        entry.map_or(Value::Null, |entry| entry.value.to_json())
+    };
+    let mut done: Vec<String> = Vec::new();
+    for (key, value) in changes {
+        if value == former(&key) {
+            continue;
+        }
+        if let Err(error) = write(shared, &key, value).await {
+            for key in done {
+                if let Err(error) = write(shared, &key, former(&key)).await {
+                    tracing::warn!(key, "a change could not be taken back: {error}");
+                }
+            }
+            return Err(error);
+        }
+        done.push(key);
+    }
+    Ok(())
+}
+
+async fn write(shared: &Shared, key: &str, value: Value) -> Result<(), WireError> {
+    let params = ConfigParams {
+        key: key.to_owned(),
+        value,
+    };
+    shared.caller.call::<ConfigSet>(&params).await.map(drop)
+}
+
+fn check_url(url: &str) -> Result<(), String> {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"))
+        .ok_or("The url must begin with http:// or https://.")?;
+    let host = rest.split('/').next().unwrap_or_default();
+    // Whatever stands before an '@' is a secret, and the config holds none.
+    if host.contains('@') {
+        return Err(
+            "The url must hold no name or password; name the key's variable with keyEnv."
+                .to_owned(),
+        );
+    }
+    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'\\');
+    if host.is_empty() || url.len() > URL_BYTES_MAX || !url.bytes().all(plain) {
+        return Err("The url must be a plain address such as http://127.0.0.1:8080/v1.".to_owned());
+    }
+    Ok(())
+}
+
+/// A variable's name, and nothing that could be a key typed in its place; so it is not repeated.
+fn check_variable(name: &str) -> Result<(), String> {
+    let mut letters = name.bytes();
+    let first = letters.next();
+    let sound = first.is_some_and(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        && letters.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && name.len() <= VARIABLE_CHARS_MAX;
+    if sound {
+        return Ok(());
+    }
+    Err("keyEnv is the name of an environment variable in capitals, such as OPENAI_API_KEY; the key itself is never written down.".to_owned())
+}
+
+fn invalid(message: impl Into<String>) -> WireError {
+    WireError::new(ErrorCode::InvalidParams, message)
+}

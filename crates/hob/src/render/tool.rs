@@ -1,0 +1,62 @@
+//! Tools, and the questions their calls raise, as a person reads them.
+
+use super::table::Table;
+use super::words::{many_lines, one_line};
+use super::{Screen, Tone, moment};
+use hob_wire::rooms::permission::Questions;
+use hob_wire::rooms::tool::{Tier, Tools};
+
+pub fn list(found: &Tools, screen: &Screen) -> Vec<String> {
+    let mut table = Table::new()
+        .column("TOOL")
+        .column("REACHES")
+        .column("WHAT IT DOES");
+    for tool in &found.tools {
+        let first = tool.description.lines().next().unwrap_or_default();
+        table.row(vec![
+            one_line(&tool.name),
+            tier(tool.tier).to_owned(),
+            one_line(first),
+        ]);
+    }
+    table.lines(screen)
+}
+
+/// Each question with all that its answer would allow.
+pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
+    if found.questions.is_empty() {
+        return vec!["No question waits for an answer.".to_owned()];
+    }
+    let mut lines = Vec::new();
+    for question in &found.questions {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let heading = format!("{} ({})", one_line(&question.sentence), tier(question.tier));
+        lines.push(screen.paint(Tone::Heading, &heading));
+        let preview = question.preview.as_deref().unwrap_or_default();
+        lines.extend(
+            many_lines(preview)
+                .into_iter()
+                .map(|line| format!("  {line}")),
+        );
+        let left_ms = question.deadline_at.saturating_sub(screen.now_ms);
+        let place = format!(
+            "  {} in {}; counts as a no in {}",
+            one_line(&question.id),
+            one_line(&question.session_key),
+            moment::span(left_ms)
+        );
+        lines.push(screen.paint(Tone::Quiet, &place));
+    }
+    lines
+}
+
+fn tier(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Read => "read",
+        Tier::Write => "write",
+        Tier::Exec => "exec",
+        Tier::External => "external",
+    }
+}
