@@ -30,6 +30,7 @@ mod prompt;
 mod providers;
 mod reasoning;
 #[cfg(test)]
+#[path = "recorded_tests.rs"]
 mod recorded;
 mod refusal;
 mod schema;

@@ -8,11 +8,11 @@ use hob_wire::rooms::agent::ToolChoice;
 use serde_json::json;
 
 /// Streams a text in pieces of this many characters.
-fn streamed(said: &str, step: usize, stop: Stop) -> (String, Vec<Part>, Stop) {
+fn streamed(said: &str, width: usize, stop: Stop) -> (String, Vec<Part>, Stop) {
     let mut calls = TextCalls::default();
     let mut pieces = Vec::new();
     let letters: Vec<char> = said.chars().collect();
-    for piece in letters.chunks(step) {
+    for piece in letters.chunks(width) {
         pieces.extend(calls.piece(Piece::Text(piece.iter().collect())));
     }
     let (last, parts, stop) = calls.finish(vec![text(said)], stop);

@@ -14,6 +14,8 @@ const PERMISSIVE: &[&str] = &[
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    // Of lists of certificates, which are data.
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "MIT-0",
