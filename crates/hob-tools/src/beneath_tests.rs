@@ -1,3 +1,5 @@
+//! Every way out of a workspace that we know, tried.
+
 use super::*;
 use std::io::Read;
 use std::os::unix::fs::symlink;

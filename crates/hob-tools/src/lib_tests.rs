@@ -1,3 +1,5 @@
+//! What holds for every built-in tool.
+
 use super::*;
 use crate::schema::Schema;
 

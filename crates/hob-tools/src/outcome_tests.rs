@@ -1,3 +1,5 @@
+//! Answers too large, cut.
+
 use super::*;
 use serde_json::json;
 

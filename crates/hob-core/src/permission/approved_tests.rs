@@ -1,3 +1,5 @@
+//! What a digest covers, and who gets an approved call.
+
 use super::*;
 use hob_wire::id::RunId;
 

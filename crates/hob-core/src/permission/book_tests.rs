@@ -1,3 +1,5 @@
+//! Questions settle once, tickets are taken up once, and both are bounded.
+
 use super::*;
 use hob_wire::work::Decision::{Allow, Deny};
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! What is allowed, denied and asked, as tables.
+
 use super::*;
 use hob_wire::work::Need;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Nothing hides in what a person is shown.
+
 use super::*;
 use hob_wire::work::{Effect, Tier};
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Texts, pages, pictures and what is neither.
+
 use super::*;
 use hob_wire::work::ToolContext;
 use serde_json::Value;

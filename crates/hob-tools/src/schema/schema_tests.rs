@@ -1,3 +1,5 @@
+//! Each keyword lets in and keeps out; unsound schemas are refused; all of it ends.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;

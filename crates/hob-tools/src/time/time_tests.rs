@@ -1,3 +1,5 @@
+//! The time at a fixed moment, and zones that are none.
+
 use super::*;
 use hob_wire::content::Part;
 use hob_wire::work::ToolContext;

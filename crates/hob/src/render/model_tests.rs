@@ -1,3 +1,5 @@
+//! Models, aliases and tests as lines.
+
 use super::*;
 use serde_json::{Value, json};
 

@@ -1,0 +1,273 @@
+//! `tool.*` through the bus: the tools of the house, and those of services outside.
+//!
+//! - `offers`: what a service may put on the shelf, and how long it stays there
+//! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
+
+mod calls;
+mod offers;
+
+use crate::fixture::{Fixture, code};
+use crate::permissions::{house_with, run, settings};
+use hob_bus::Peer;
+use hob_kit::clock::Clock;
+use hob_wire::content::Part;
+use hob_wire::rooms::permission::{Answer, AnswerParams, Ask, AskParams, Decision, Question};
+use hob_wire::rooms::tool::{
+    Describe, DescribeParams, Execute, ExecuteParams, Executed, List, ListParams,
+};
+use hob_wire::work::{ToolContext, ToolSpec};
+use hob_wire::{ErrorCode, Scope, Scopes, WireError};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// A house with tools and permissions, and a workspace with one file.
+struct House {
+    fixture: Fixture,
+    workspace: tempfile::TempDir,
+}
+
+fn house() -> House {
+    house_saying("")
+}
+
+fn house_saying(text: &str) -> House {
+    let fixture = house_with(text);
+    let room = hob_daemon::tool::room(hob_daemon::tool::Parts {
+        bus: fixture.bus.clone(),
+        clock: Clock::system(),
+        settings: settings(text),
+        home: fixture.home.clone(),
+    });
+    fixture.bus.serve(room).expect("is served");
+    let workspace = tempfile::tempdir().expect("a folder");
+    std::fs::write(workspace.path().join("a.txt"), "hello").expect("writes");
+    House { fixture, workspace }
+}
+
+impl House {
+    fn context(&self, call: &str) -> ToolContext {
+        ToolContext {
+            session_key: Some("chat:main".to_owned()),
+            run_id: Some(run(1)),
+            call_id: Some(call.to_owned()),
+            key: Some("key-1".to_owned()),
+            workspace: self.workspace.path().to_str().map(str::to_owned),
+        }
+    }
+
+    fn call(&self, call: &str, name: &str, args: Value) -> ExecuteParams {
+        ExecuteParams {
+            name: name.to_owned(),
+            args,
+            context: self.context(call),
+            ticket: None,
+        }
+    }
+
+    async fn execute(&self, params: &ExecuteParams) -> Result<Executed, WireError> {
+        self.fixture.caller().call::<Execute>(params).await
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let listed = self.fixture.caller().call::<List>(&ListParams {}).await;
+        let tools = listed.expect("lists").tools.into_iter();
+        tools.map(|tool| tool.name).collect()
+    }
+
+    /// The call with a ticket, whether a rule gives it or the person of this test.
+    async fn approved(&self, mut params: ExecuteParams) -> ExecuteParams {
+        let caller = self.fixture.caller();
+        let name = params.name.clone();
+        let describe = DescribeParams { name, wait: false };
+        let tool = caller.call::<Describe>(&describe).await;
+        let ask = AskParams {
+            tool: tool.expect("is there"),
+            args: params.args.clone(),
+            context: params.context.clone(),
+            ceiling: None,
+            approved: None,
+        };
+        let ruling = tokio::select! {
+            ruling = caller.call::<Ask>(&ask) => ruling,
+            never = self.say_yes() => never,
+        };
+        let ruling = ruling.expect("is decided");
+        assert_eq!(ruling.decision, Decision::Allow);
+        params.ticket = ruling.ticket;
+        params
+    }
+
+    /// Says yes to every question, for ever.
+    async fn say_yes<T>(&self) -> T {
+        loop {
+            let (_, payload) = self.fixture.heard("permission.requested").await;
+            let question: Question = serde_json::from_value(payload).expect("is a question");
+            let answer = AnswerParams {
+                id: question.id,
+                decision: Decision::Allow,
+                scope: None,
+                digest: Some(question.digest),
+            };
+            let answered = self.fixture.caller().call::<Answer>(&answer).await;
+            answered.expect("counts");
+        }
+    }
+
+    /// Waits until the tool is there, or is not.
+    async fn until(&self, name: &str, there: bool) {
+        let wait = async {
+            while self.names().await.iter().any(|known| known == name) != there {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(30), wait).await;
+        waited.unwrap_or_else(|_| panic!("{name} there: {there}"));
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test has no Tasks")]
+fn start(house: &House, params: ExecuteParams) -> JoinHandle<Result<Executed, WireError>> {
+    let caller = house.fixture.caller();
+    tokio::spawn(async move { caller.call::<Execute>(&params).await })
+}
+
+fn words(executed: &Executed) -> &str {
+    match &executed.content[..] {
+        [Part::Text { text }] => text,
+        other => panic!("one text: {other:?}"),
+    }
+}
+
+fn spec(name: &str, effect: &str) -> Value {
+    json!({
+        "name": name,
+        "description": "Does something.",
+        "parameters": {
+            "type": "object",
+            "properties": { "n": { "type": "integer" } },
+            "additionalProperties": false,
+        },
+        "tier": "external",
+        "effect": effect,
+        "approval": "Do {n}",
+    })
+}
+
+#[tokio::test]
+async fn the_tools_of_the_house_are_listed_and_described() {
+    let house = house();
+    assert_eq!(house.names().await, ["read", "time"]);
+    let caller = house.fixture.caller();
+    let describe = |name: &str| DescribeParams {
+        name: name.to_owned(),
+        wait: false,
+    };
+    let read = caller.call::<Describe>(&describe("read")).await;
+    assert_eq!(read.expect("is there").approval, "Read {path}");
+    let missing = caller.call::<Describe>(&describe("raed")).await;
+    let missing = missing.expect_err("is not there");
+    assert_eq!(missing.code, ErrorCode::NotFound);
+    assert!(
+        missing.message.contains("Did you mean 'read'?"),
+        "{missing}"
+    );
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_persons_own_act_needs_control_and_no_ticket() {
+    let house = house();
+    let mut call = house.call("c1", "read", json!({ "path": "a.txt" }));
+    call.context.run_id = None;
+    assert_eq!(words(&house.execute(&call).await.expect("runs")), "hello");
+    let peer = Peer {
+        name: "chatter".to_owned(),
+        surface: "ws",
+        principal: "t1".to_owned(),
+        scopes: Scopes::rank(Scope::Chat),
+    };
+    let chatter = house.fixture.bus.caller_as(peer).expect("connects");
+    let refused = chatter.call::<Execute>(&call).await;
+    assert_eq!(code(refused), ErrorCode::Forbidden);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_call_of_a_run_needs_its_ticket_and_uses_it_up() {
+    let house = house();
+    let bare = house.call("c1", "read", json!({ "path": "a.txt" }));
+    assert_eq!(code(house.execute(&bare).await), ErrorCode::Forbidden);
+    let mut forged = bare.clone();
+    forged.ticket = Some("forged".to_owned());
+    assert_eq!(code(house.execute(&forged).await), ErrorCode::Forbidden);
+    let call = house.approved(bare).await;
+    assert_eq!(words(&house.execute(&call).await.expect("runs")), "hello");
+    assert_eq!(code(house.execute(&call).await), ErrorCode::Forbidden);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn what_runs_is_what_was_approved() {
+    let house = house();
+    std::fs::write(house.workspace.path().join("b.txt"), "SECRET").expect("writes");
+    let bare = || house.call("c1", "read", json!({ "path": "a.txt" }));
+    let changes: [fn(&mut ExecuteParams); 4] = [
+        |call| call.args["path"] = json!("b.txt"),
+        |call| call.context.workspace = Some("/".to_owned()),
+        |call| call.context.call_id = Some("c2".to_owned()),
+        |call| (call.name, call.args) = ("time".to_owned(), json!({})),
+    ];
+    for change in changes {
+        let mut call = house.approved(bare()).await;
+        change(&mut call);
+        assert_eq!(code(house.execute(&call).await), ErrorCode::Forbidden);
+    }
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn what_a_model_gets_wrong_is_told_to_it() {
+    let house = house();
+    for (name, args, told) in [
+        ("raed", json!({}), "Did you mean 'read'?"),
+        ("xyz", json!({}), "The tools are: read, time."),
+        ("read", json!("{\"path\": "), "must be one JSON object"),
+        ("read", json!(["a.txt"]), "must be one JSON object"),
+        ("read", json!({}), "'path' is missing."),
+        (
+            "read",
+            json!({ "path": 7 }),
+            "'path' must be of type string",
+        ),
+        (
+            "read",
+            json!({ "path": "a", "pth": 1 }),
+            "'pth' is not known here",
+        ),
+        (
+            "read",
+            json!({ "path": "a", "offset": 0 }),
+            "'offset' must be at least 1",
+        ),
+    ] {
+        let call = house.call("c1", name, args);
+        let answer = house.execute(&call).await.expect("is answered");
+        assert!(answer.is_error, "{name}");
+        assert!(words(&answer).contains(told), "{}", words(&answer));
+    }
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn what_is_listed_can_be_read_back_as_a_declaration() {
+    let house = house();
+    let listed = house.fixture.caller().call::<List>(&ListParams {}).await;
+    for tool in listed.expect("lists").tools {
+        let json = serde_json::to_value(&tool).expect("is plain");
+        let read: ToolSpec = serde_json::from_value(json).expect("reads");
+        let fingerprint = hob_core::permission::fingerprint;
+        assert_eq!(fingerprint(&read), fingerprint(&tool));
+    }
+    house.fixture.close().await;
+}

@@ -1,0 +1,227 @@
+//! Tools of services outside: offered, refused, gone and back.
+
+use super::{house, house_saying, spec, start, words};
+use crate::fixture::code;
+use crate::outside::{Outside, answers, said};
+use hob_wire::rooms::tool::{Describe, DescribeParams};
+use hob_wire::{ErrorCode, Scopes};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn tools_of_each_effect_are_served_over_the_bus() {
+    let house = house();
+    let service = Outside::serve(
+        &house.fixture,
+        "lab",
+        answers([("tool_execute", |params| {
+            said(&format!("{} {}", params["name"], params["args"]["n"]))
+        })]),
+    )
+    .await;
+    let classes = ["pure", "keyed", "probeable", "opaque"];
+    let specs: Vec<Value> = classes.iter().map(|class| spec(class, class)).collect();
+    let offer = json!({ "service": "lab", "tools": specs });
+    let offered = service.call("tool.offer", offer).await.expect("is taken");
+    assert_eq!(offered, json!({ "names": classes }));
+    for class in classes {
+        let call = house.call("c1", class, json!({ "n": 3 }));
+        let call = house.approved(call).await;
+        let answer = house.execute(&call).await.expect("runs");
+        assert_eq!(words(&answer), format!("\"{class}\" 3"));
+        let (method, params) = service.asked().await;
+        assert_eq!(method, "lab.tool_execute");
+        assert_eq!(params["context"]["key"], "key-1");
+        assert_eq!(params["context"]["callId"], "c1");
+        assert_eq!(params.get("ticket"), None, "a ticket stays in the house");
+    }
+    let wrong = house.call("c1", "pure", json!({ "n": "three" }));
+    assert!(house.execute(&wrong).await.expect("is answered").is_error);
+    assert!(
+        service.was_left_alone().await,
+        "what does not fit is not run"
+    );
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn an_offer_is_checked() {
+    let house = house();
+    let service = Outside::serve(&house.fixture, "lab", answers([])).await;
+    let other = Outside::serve(&house.fixture, "shop", answers([])).await;
+    let taken = json!({ "service": "shop", "tools": [spec("sell", "opaque")] });
+    other.call("tool.offer", taken).await.expect("is taken");
+    let with = |name: &str, value: Value| {
+        let mut changed = spec("mine", "opaque");
+        changed[name] = value;
+        changed
+    };
+    for (tool, expected) in [
+        (with("name", json!("read")), "CONFLICT"),
+        (with("aliases", json!(["time"])), "CONFLICT"),
+        (with("name", json!("sell")), "CONFLICT"),
+        (with("name", json!("Mine")), "INVALID_PARAMS"),
+        (with("name", json!("")), "INVALID_PARAMS"),
+        (with("name", json!("a\u{202e}b")), "INVALID_PARAMS"),
+        (
+            with("description", json!("x".repeat(5_000))),
+            "INVALID_PARAMS",
+        ),
+        (with("approval", json!(" ")), "INVALID_PARAMS"),
+        (
+            with("parameters", json!({ "type": "string" })),
+            "INVALID_PARAMS",
+        ),
+        (
+            with(
+                "parameters",
+                json!({ "type": "object", "$ref": "http://x" }),
+            ),
+            "INVALID_PARAMS",
+        ),
+        (
+            with("needs", json!([{ "kind": "path", "arg": "p" }])),
+            "INVALID_PARAMS",
+        ),
+        (with("timeoutMs", json!(3_600_000)), "INVALID_PARAMS"),
+        (with("tier", json!("none")), "INVALID_PARAMS"),
+    ] {
+        let offer = json!({ "service": "lab", "tools": [tool] });
+        let refused = service.call("tool.offer", offer).await;
+        let refused = refused.expect_err("is refused");
+        assert_eq!(refused["code"], expected, "{refused}");
+    }
+    let twice = json!({ "service": "lab", "tools": [spec("a", "pure"), spec("a", "pure")] });
+    let refused = service.call("tool.offer", twice).await;
+    assert_eq!(refused.expect_err("is refused")["code"], "INVALID_PARAMS");
+    let many: Vec<Value> = (0..129).map(|n| spec(&format!("t{n}"), "pure")).collect();
+    let refused = service.call("tool.offer", json!({ "service": "lab", "tools": many }));
+    assert_eq!(
+        refused.await.expect_err("is refused")["code"],
+        "INVALID_PARAMS"
+    );
+    assert_eq!(house.names().await, ["read", "sell", "time"]);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn only_a_registered_service_offers_and_only_for_itself() {
+    let house = house();
+    let scopes = |text: &str| text.parse::<Scopes>().expect("is sound");
+    let lab = Outside::serve(&house.fixture, "lab", answers([])).await;
+    for (peer, service, expected) in [
+        ("read", "lab", "FORBIDDEN"),
+        ("read,service:shop", "lab", "FORBIDDEN"),
+        ("read,service:shop", "shop", "CONFLICT"),
+        ("admin", "tools", "FORBIDDEN"),
+        ("service:lab", "lab", "FORBIDDEN"),
+    ] {
+        let peer = Outside::connect(&house.fixture, "peer", scopes(peer), answers([]));
+        let offer = json!({ "service": service, "tools": [spec("x", "pure")] });
+        let refused = peer.call("tool.offer", offer).await;
+        assert_eq!(refused.expect_err("is refused")["code"], expected);
+    }
+    // A service that runs no tools has none to offer.
+    let bare = Outside::connect(
+        &house.fixture,
+        "bare",
+        scopes("read,service:bare"),
+        answers([]),
+    );
+    let register = json!({ "service": "bare", "methods": ["bare.hello"] });
+    bare.call("gateway.register", register)
+        .await
+        .expect("is registered");
+    let offer = json!({ "service": "bare", "tools": [spec("x", "pure")] });
+    let refused = bare
+        .call("tool.offer", offer)
+        .await
+        .expect_err("is refused");
+    assert!(refused["message"].to_string().contains("bare.tool_execute"));
+    assert_eq!(house.names().await, ["read", "time"]);
+    drop(lab);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn tools_go_with_their_service_and_come_back_with_it() {
+    let house = house();
+    let offer = || json!({ "service": "lab", "tools": [spec("mix", "keyed")] });
+    let works = || answers([("tool_execute", |_| said("mixed"))]);
+    let service = Outside::serve(&house.fixture, "lab", works()).await;
+    service.call("tool.offer", offer()).await.expect("is taken");
+    let call = house.approved(house.call("c1", "mix", json!({}))).await;
+    service.leave().await;
+    house.until("mix", false).await;
+    // Without a ticket nobody waits.
+    let bare = house.execute(&house.call("c2", "mix", json!({}))).await;
+    assert!(words(&bare.expect("is answered")).contains("There is no tool 'mix'"));
+    // With one, the call waits until the service is back.
+    let waiting = start(&house, call);
+    let service = Outside::serve(&house.fixture, "lab", works()).await;
+    service.call("tool.offer", offer()).await.expect("is taken");
+    let answer = waiting.await.expect("ends").expect("runs");
+    assert_eq!(words(&answer), "mixed");
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_service_that_reconnects_before_its_end_is_heard_keeps_its_new_tools() {
+    let house = house();
+    for round in 0..20 {
+        let service = Outside::serve(&house.fixture, "lab", answers([])).await;
+        let name = format!("tool_{round}");
+        let offer = json!({ "service": "lab", "tools": [spec(&name, "pure")] });
+        service.call("tool.offer", offer).await.expect("is taken");
+        // The next connection of the same credential takes this one's place.
+        let next = Outside::serve(&house.fixture, "lab", answers([])).await;
+        let name = format!("again_{round}");
+        let offer = json!({ "service": "lab", "tools": [spec(&name, "pure")] });
+        next.call("tool.offer", offer).await.expect("is taken");
+        house.until(&format!("tool_{round}"), false).await;
+        assert!(house.names().await.contains(&name), "round {round}");
+        next.leave().await;
+        house.until(&name, false).await;
+    }
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_never_comes_back_is_told_to_the_model() {
+    let house = house_saying("[tool]\nreturn_wait = \"50ms\"\n");
+    let service = Outside::serve(&house.fixture, "lab", answers([])).await;
+    let offer = json!({ "service": "lab", "tools": [spec("mix", "keyed")] });
+    service.call("tool.offer", offer).await.expect("is taken");
+    let call = house.approved(house.call("c1", "mix", json!({}))).await;
+    service.leave().await;
+    house.until("mix", false).await;
+    let answer = house.execute(&call).await.expect("is answered");
+    assert!(answer.is_error && words(&answer).contains("There is no tool 'mix'"));
+    let describe = DescribeParams {
+        name: "mix".to_owned(),
+        wait: true,
+    };
+    let missing = house.fixture.caller().call::<Describe>(&describe).await;
+    assert_eq!(code(missing), ErrorCode::NotFound);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_changed_since_its_approval_is_not_run() {
+    let house = house();
+    let service = Outside::serve(
+        &house.fixture,
+        "lab",
+        answers([("tool_execute", |_| said("done"))]),
+    )
+    .await;
+    let offer = json!({ "service": "lab", "tools": [spec("mix", "keyed")] });
+    service.call("tool.offer", offer).await.expect("is taken");
+    let call = house.approved(house.call("c1", "mix", json!({}))).await;
+    let mut changed = spec("mix", "keyed");
+    changed["description"] = json!("Does something else.");
+    let offer = json!({ "service": "lab", "tools": [changed] });
+    service.call("tool.offer", offer).await.expect("is taken");
+    assert_eq!(code(house.execute(&call).await), ErrorCode::Forbidden);
+    assert!(service.was_left_alone().await);
+    house.fixture.close().await;
+}
