@@ -84,12 +84,12 @@ impl Candidate {
 
     /// About how many tokens some parts are for this model, rather too many than too few.
     pub fn count_tokens(&self, parts: &[Part]) -> u64 {
-        tokens::parts(parts)
+        tokens::weighed(self.provider.kind, tokens::parts(parts))
     }
 
     /// About how many tokens all of a prompt is.
     pub fn count_prompt(&self, prompt: &Prompt) -> u64 {
-        tokens::prompt(prompt)
+        tokens::weighed(self.provider.kind, tokens::prompt(prompt))
     }
 }
 

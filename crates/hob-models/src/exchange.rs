@@ -8,14 +8,19 @@ use crate::settings::{Provider, Timeouts};
 use crate::text_tools::{self, TextCalls};
 use crate::usage::{self, Measured};
 use crate::{history, tokens, tool_id};
+use bytes::Bytes;
 use hob_core::failover::ErrorClass;
 use hob_kit::secret::Secret;
 use hob_net::{Http, Request, Response, SseReader, StreamBounds};
 use hob_wire::content::Part;
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// All bytes of one answer's stream: the longest answers take some 300 bytes a token.
 const STREAM_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// How long the end of a stream is waited for after the end of its answer, so that its connection
+/// serves again. Who takes longer gets a new one.
+const SETTLE_PATIENCE: Duration = Duration::from_millis(20);
 /// Of a refusal only the beginning is of use.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
 
@@ -66,13 +71,12 @@ impl Exchange<'_> {
             self.model.clone_into(&mut prompt.to_mut().model);
         }
         let call = self.call(&prompt);
-        let body = call.body.to_string().into_bytes();
+        let body = Bytes::from(call.body.to_string());
         let sent = self.send(&call.path, body.clone()).await?;
         let mut reader = self.stream(sent).await?;
         let mut text_calls = self.provider.text_tools.then(TextCalls::default);
         let decoded = self.read(&mut reader, text_calls.as_mut(), on).await?;
-        // The answer is whole: nothing of the connection is waited for any more.
-        drop(reader);
+        reader.settle(SETTLE_PATIENCE).await;
         let sent = Sent {
             prompt: &prompt,
             body: &body,
@@ -93,7 +97,7 @@ impl Exchange<'_> {
         })
     }
 
-    async fn send(&self, path: &str, body: Vec<u8>) -> Result<Response, ModelError> {
+    async fn send(&self, path: &str, body: Bytes) -> Result<Response, ModelError> {
         let url = self.url(path);
         let request = Request::post(url, body)
             .header("content-type", "application/json")
@@ -212,6 +216,7 @@ impl Exchange<'_> {
             claim,
             bytes,
         } = decoded;
+        let kind = self.provider.kind;
         let image_bytes = image_bytes(prompt);
         let (usage, usage_estimated) = usage::settle(
             claim,
@@ -219,8 +224,8 @@ impl Exchange<'_> {
                 sent_bytes: to_u64(body.len().saturating_sub(image_bytes)),
                 images: tokens::images(prompt),
                 received_bytes: to_u64(bytes),
-                input_tokens: tokens::prompt(prompt),
-                output_tokens: tokens::parts(&parts),
+                input_tokens: tokens::weighed(kind, tokens::prompt(prompt)),
+                output_tokens: tokens::weighed(kind, tokens::parts(&parts)),
                 thought: parts
                     .iter()
                     .any(|part| matches!(part, Part::Thinking { .. })),

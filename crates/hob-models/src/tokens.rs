@@ -6,6 +6,7 @@
 use crate::prompt::{Prompt, PromptMessage};
 use hob_core::context::estimate_tokens;
 use hob_wire::content::Part;
+use hob_wire::rooms::model::ProviderKind;
 
 /// What an image costs at most providers at the size they scale it to.
 const IMAGE_TOKENS: u64 = 1_600;
@@ -23,6 +24,16 @@ pub(crate) fn text(text: &str) -> u64 {
     // Letters beyond ASCII are words of their own in many scripts: one token each.
     let others = text.chars().filter(|letter| !letter.is_ascii()).count();
     estimate_tokens(ascii).saturating_add(u64::try_from(others).unwrap_or(u64::MAX))
+}
+
+/// An estimate as the tokenizers of that kind of provider count: Anthropic's newer ones cut the
+/// same text into a good deal more pieces than the others do.
+pub(crate) fn weighed(kind: ProviderKind, tokens: u64) -> u64 {
+    let percent = match kind {
+        ProviderKind::Anthropic => 140,
+        _ => 110,
+    };
+    tokens.saturating_mul(percent).div_ceil(100)
 }
 
 /// Tokens of some parts.

@@ -1,8 +1,9 @@
 //! Estimates are never nothing and grow with the text.
 
-use super::{images, parts, prompt, text};
+use super::{images, parts, prompt, text, weighed};
 use crate::prompt::{Prompt, PromptMessage};
 use hob_wire::content::{Part, Role, ToolResult};
+use hob_wire::rooms::model::ProviderKind;
 
 #[test]
 fn scripts_beyond_ascii_count_by_letter() {
@@ -36,4 +37,12 @@ fn images_count_wherever_they_stand() {
     };
     assert_eq!(images(&asked), 2);
     assert!((3_200..3_300).contains(&prompt(&asked)));
+}
+
+#[test]
+fn kinds_weigh_differently_and_nothing_overflows() {
+    assert_eq!(weighed(ProviderKind::Anthropic, 100), 140);
+    assert_eq!(weighed(ProviderKind::Openai, 1), 2);
+    assert_eq!(weighed(ProviderKind::Gemini, 0), 0);
+    assert!(weighed(ProviderKind::Anthropic, u64::MAX) > 0);
 }

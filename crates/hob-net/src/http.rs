@@ -84,6 +84,10 @@ impl Http {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that makes an HTTP client"
+)]
 fn builder(parts: &NetParts) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .user_agent(parts.user_agent.clone())

@@ -57,6 +57,13 @@ impl SseReader {
         }
     }
 
+    /// Reads on to the end of a stream of which nothing more is wanted, if that is near: a
+    /// connection that came to its end can carry the next request.
+    pub async fn settle(mut self, patience: Duration) {
+        let rest = async { while let Ok(Some(_)) = self.next().await {} };
+        let _ = tokio::time::timeout(patience, rest).await;
+    }
+
     /// Bytes that came so far.
     pub fn taken_bytes(&self) -> usize {
         self.taken_bytes

@@ -215,3 +215,31 @@ async fn waits_are_read_from_heads() {
         assert_eq!(response.retry_after_ms(), expected, "{head}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_settled_stream_leaves_its_connection_to_the_next_request() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nb\r\ndata: one\n\n\r\n";
+    let server = Server::start(Script {
+        writes: vec![answer.into(), Vec::new(), b"0\r\n\r\n".to_vec()],
+        stays: true,
+    });
+    let client = http();
+    let response = client
+        .send(Request::get(server.url()))
+        .await
+        .expect("answers");
+    let mut reader = response.events(StreamBounds {
+        idle: LONG,
+        total_bytes_max: 1_000,
+    });
+    assert!(reader.next().await.expect("comes").is_some());
+    reader.settle(LONG).await;
+    let again = Request::get(format!("{}/again", server.url()));
+    let again = again.head_timeout(Duration::from_millis(300));
+    assert!(client.send(again).await.is_err(), "it is never answered");
+    assert!(server.seen().starts_with("GET /x "));
+    assert!(
+        server.seen().starts_with("GET /x/again "),
+        "on the same connection"
+    );
+}

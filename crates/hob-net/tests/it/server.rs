@@ -12,6 +12,7 @@ pub(crate) const LONG: Duration = Duration::from_mins(1);
 /// One answer: bytes in order, then what becomes of the connection.
 #[derive(Clone)]
 pub(crate) struct Script {
+    /// An empty one is a pause, long enough for what came before it to be read by itself.
     pub(crate) writes: Vec<Vec<u8>>,
     /// Stays open and silent afterwards.
     pub(crate) stays: bool,
@@ -19,7 +20,7 @@ pub(crate) struct Script {
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    /// The request's bytes, then a word when the client hung up.
+    /// The request's bytes, what else came on its connection, a word when the client hung up.
     pub(crate) seen: mpsc::Receiver<String>,
 }
 
@@ -59,6 +60,9 @@ fn serve(mut stream: TcpStream, script: &Script, tell: &mpsc::SyncSender<String>
     }
     let _ = tell.try_send(String::from_utf8_lossy(&request).into_owned());
     for bytes in &script.writes {
+        if bytes.is_empty() {
+            thread::sleep(Duration::from_millis(200));
+        }
         if stream
             .write_all(bytes)
             .and_then(|()| stream.flush())
@@ -69,7 +73,9 @@ fn serve(mut stream: TcpStream, script: &Script, tell: &mpsc::SyncSender<String>
     }
     if script.stays {
         // The client's end of the connection is the only thing that ends this.
-        while matches!(stream.read(&mut buffer), Ok(1..)) {}
+        while let Ok(read @ 1..) = stream.read(&mut buffer) {
+            let _ = tell.try_send(String::from_utf8_lossy(&buffer[..read]).into_owned());
+        }
         let _ = tell.try_send("hung up".to_owned());
     }
 }
