@@ -70,8 +70,10 @@ pub enum SetError<E> {
 
 fn set_value(text: &str, tables: &[&str], name: &str, value: &Value) -> Result<String, EditError> {
     let mut document: DocumentMut = text.parse()?;
+    let mut is_new = false;
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for step in tables {
+        is_new |= !table.contains_key(step);
         let item = table.entry(step).or_insert_with(implicit_table);
         table = item
             .as_table_like_mut()
@@ -88,10 +90,23 @@ fn set_value(text: &str, tables: &[&str], name: &str, value: &Value) -> Result<S
     let appended = document.to_string();
     // Better than at the end of its table: right below the comment that shows its default. The
     // parsed results decide whether that place meant the same.
-    let below = below_comment(text, tables, name, value);
-    Ok(below
-        .filter(|below| values_of(below).is_some_and(|values| Some(values) == values_of(&appended)))
-        .unwrap_or(appended))
+    let wanted = values_of(&appended);
+    let same = |edited: &String| values_of(edited).is_some_and(|found| Some(found) == wanted);
+    let below = below_comment(text, tables, name, value).filter(same);
+    let last = || is_new.then(|| with_new_table(text, tables, name, value));
+    Ok(below.or_else(|| last().filter(same)).unwrap_or(appended))
+}
+
+/// The text with a new table after all of it: the comments at its end belong to the table above
+/// them and stay there.
+fn with_new_table(text: &str, tables: &[&str], name: &str, value: &Value) -> String {
+    let gap = match text {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    let (header, name) = (join(tables), join(&[name]));
+    format!("{text}{gap}[{header}]\n{name} = {value}\n")
 }
 
 /// A table that prints no header of its own until it holds a value.

@@ -166,3 +166,17 @@ proptest! {
         prop_assert!(settings.entries().eq(defaults.entries()));
     }
 }
+
+#[test]
+fn a_new_table_comes_after_the_comments_of_the_last_one() {
+    let text = "[log]\n# How much.\n# level = \"info\"\n";
+    let url = Value::Text("http://x".to_owned());
+    let edited = set(text, "models.lab.url", Some(&url)).expect("edits");
+    assert_eq!(
+        edited,
+        format!("{text}\n[models.lab]\nurl = \"http://x\"\n")
+    );
+    let kind = Value::Text("openai".to_owned());
+    let both = set(&edited, "models.lab.kind", Some(&kind)).expect("edits");
+    assert_eq!(both, format!("{edited}kind = \"openai\"\n"));
+}

@@ -41,6 +41,10 @@ pub fn list(found: &Models, screen: &Screen) -> Vec<String> {
     }
     lines.extend(aliases(&found.aliases, screen));
     lines.extend(troubles(&found.providers, screen));
+    // Blocks are parted by an empty line; the first block needs none.
+    if lines.first().is_some_and(String::is_empty) {
+        lines.remove(0);
+    }
     lines
 }
 
