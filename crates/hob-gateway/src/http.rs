@@ -7,7 +7,7 @@ use crate::door::{self, Door};
 use crate::origin::HostList;
 use crate::refusal::Refusal;
 use crate::shared::{Seat, Shared};
-use crate::{openapi, probes, rest, subprotocol, websocket};
+use crate::{openai, openapi, probes, rest, subprotocol, websocket};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -73,7 +73,8 @@ impl Site {
             .route("/metrics", get(probes::metrics))
             .route("/ws", get(websocket::open))
             .route("/api/openapi.json", get(openapi::serve))
-            .route("/api/rpc/{method}", post(rest::call));
+            .route("/api/rpc/{method}", post(rest::call))
+            .merge(openai::routes());
         Site::with_router(desk, router)
     }
 
@@ -97,13 +98,20 @@ impl Site {
             Some(trace) => trace.into(),
             None => shared.dice.hex(8).into(),
         };
+        let in_openai_form = openai::is_ours(request.uri().path());
+        let render = |refusal: Refusal| {
+            if in_openai_form {
+                return openai::refuse(refusal);
+            }
+            refusal.render(&id, shared.clock.wall_ms())
+        };
         let mut response = match self.check(&request) {
             Ok(()) => self.route(request, seat, Arc::clone(&id)).await,
-            Err(refusal) => refusal.render(&id, shared.clock.wall_ms()),
+            Err(refusal) => render(refusal),
         };
         if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
             let allow = response.headers_mut().remove(header::ALLOW);
-            response = refusal.render(&id, shared.clock.wall_ms());
+            response = render(refusal);
             response
                 .headers_mut()
                 .extend(allow.map(|allow| (header::ALLOW, allow)));

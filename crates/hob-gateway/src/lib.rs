@@ -4,6 +4,7 @@
 //! - [`gateway`]: starting it all; [`settings`]: the keys it owns
 //! - `listener`, `unix`, `vargos`: the three ways in; `websocket`, `lines`: the two framings
 //! - `http`: what every HTTP request passes, in order; `rest`, `openapi`, `probes`: what it may ask
+//! - `openai`: the surface at `/v1`
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
 //!
 //! Invariants: every HTTP request is checked in the order Host, Origin, path, token, scope; nothing
@@ -19,6 +20,7 @@ mod http;
 mod keeper;
 mod lines;
 mod listener;
+mod openai;
 mod openapi;
 mod origin;
 pub mod owner;

@@ -15,7 +15,7 @@ pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     /// Boxed, because refusals travel as the error of many small results.
     pub(crate) error: Box<WireError>,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {

@@ -43,7 +43,8 @@ pub(crate) async fn call(
     Ok(response)
 }
 
-async fn read_params(headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
+/// A body that is one JSON value, bounded in size, depth and time; nothing if there is none.
+pub(crate) async fn read_params(headers: &HeaderMap, body: Body) -> Result<Option<Bytes>, Refusal> {
     if body.is_end_stream() {
         return Ok(None);
     }

@@ -1,0 +1,90 @@
+//! Answers in OpenAI's form, and failures with their status.
+
+use super::*;
+
+fn given(content: Vec<Part>, cause: Cause) -> ChatReply {
+    ChatReply {
+        content,
+        success: cause == Cause::Answered,
+        cause,
+        message: None,
+        cut: false,
+        cost: Cost {
+            input_tokens: 7,
+            output_tokens: 5,
+            ..Cost::default()
+        },
+        model: Some("sim/one".to_owned()),
+    }
+}
+
+fn text(text: &str) -> Part {
+    Part::Text {
+        text: text.to_owned(),
+    }
+}
+
+fn call(id: &str) -> Part {
+    Part::ToolCall(ToolCall {
+        id: id.to_owned(),
+        name: "add".to_owned(),
+        args: json!({ "x": 1 }),
+    })
+}
+
+#[test]
+fn an_answer_has_openais_form() {
+    let reply = Reply::read(given(vec![text("Hel"), text("lo")], Cause::Answered), false).unwrap();
+    let expected = json!({
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 9, "model": "sim/one",
+        "choices": [{
+            "index": 0,
+            "message": { "role": "assistant", "content": "Hello", "refusal": null },
+            "logprobs": null,
+            "finish_reason": "stop",
+        }],
+        "usage": { "prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12 },
+    });
+    assert_eq!(reply.to_json("chatcmpl-1", 9, "hob"), expected);
+}
+
+#[test]
+fn calls_come_with_null_content_and_their_arguments_as_text() {
+    let calls = || given(vec![call("a"), call("b")], Cause::Answered);
+    let reply = Reply::read(calls(), false).unwrap();
+    let choice = &reply.to_json("c", 0, "hob")["choices"][0];
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    assert_eq!(choice["message"]["content"], Value::Null);
+    let first = json!({ "id": "a", "type": "function", "function": { "name": "add", "arguments": "{\"x\":1}" } });
+    assert_eq!(choice["message"]["tool_calls"][0], first);
+    assert_eq!(choice["message"]["tool_calls"].as_array().unwrap().len(), 2);
+    assert_eq!(Reply::read(calls(), true).unwrap().calls.len(), 1);
+}
+
+#[test]
+fn what_is_cut_short_says_so() {
+    let mut cut = given(vec![text("Once upon")], Cause::Answered);
+    cut.cut = true;
+    assert_eq!(Reply::read(cut, false).unwrap().finish, Finish::Length);
+    let limited = given(vec![text("Once upon")], Cause::TokenLimit);
+    assert_eq!(Reply::read(limited, false).unwrap().finish, Finish::Length);
+}
+
+#[test]
+fn failures_have_their_status() {
+    let cases = [
+        (Cause::ModelFailed, 502, "model_failed"),
+        (Cause::ErrorStreak, 502, "model_failed"),
+        (Cause::MoneyLimit, 429, "insufficient_quota"),
+        (Cause::Denied, 403, "permission_denied"),
+        (Cause::Aborted, 499, "cancelled"),
+        (Cause::TimeLimit, 500, "limit_reached"),
+    ];
+    for (cause, status, code) in cases {
+        let mut failed = given(Vec::new(), cause);
+        failed.message = Some("Because.".to_owned());
+        let fault = Reply::read(failed, false).unwrap_err();
+        assert_eq!((fault.status.as_u16(), fault.code), (status, Some(code)));
+        assert_eq!(fault.message, "Because.");
+    }
+}
