@@ -106,7 +106,7 @@ impl Line {
             };
             match read(&frame) {
                 Some(Heard::Answer { id: of, outcome }) if of == id => {
-                    break outcome.and_then(|payload| decode(payload));
+                    break outcome.and_then(decode);
                 }
                 Some(Heard::Event { .. }) if kept.len() < KEPT_FRAMES_MAX => kept.push_back(frame),
                 _ => {}

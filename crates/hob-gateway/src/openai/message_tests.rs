@@ -3,7 +3,7 @@
 use super::*;
 use serde_json::{Value, json};
 
-fn read_all(messages: Value) -> Result<Vec<ChatMessage>, Fault> {
+fn read_all(messages: &Value) -> Result<Vec<ChatMessage>, Fault> {
     let mut body = Field::root(json!({ "messages": messages }))?;
     read(body.need("messages")?.list(100)?)
 }
@@ -20,7 +20,7 @@ fn text(text: &str) -> Part {
 
 #[test]
 fn roles_become_ours() {
-    let messages = read_all(json!([
+    let messages = read_all(&json!([
         { "role": "system", "content": "Be brief." },
         { "role": "developer", "content": [{ "type": "text", "text": "Be " }, { "type": "text", "text": "kind." }] },
         { "role": "user", "content": "Hi" },
@@ -42,7 +42,7 @@ fn roles_become_ours() {
 
 #[test]
 fn calls_and_their_answers_keep_their_ids() {
-    let messages = read_all(json!([
+    let messages = read_all(&json!([
         { "role": "user", "content": "2+2, and 3+3?" },
         { "role": "assistant", "content": null, "tool_calls": [call("a", r#"{"x":2}"#), call("b", "{bad")] },
         { "role": "tool", "tool_call_id": "b", "content": "6" },
@@ -71,7 +71,7 @@ fn pictures_come_in_the_request_or_not_at_all() {
     let picture = |url: &str| {
         let part = json!({ "type": "image_url", "image_url": { "url": url, "detail": "low" } });
         let words = json!({ "type": "text", "text": "What is this?" });
-        read_all(json!([{ "role": "user", "content": [words, part] }]))
+        read_all(&json!([{ "role": "user", "content": [words, part] }]))
     };
     let messages = picture("data:image/png;base64,iVBORw0KGgo=").unwrap();
     let image = Part::Image {
@@ -125,7 +125,7 @@ fn conversations_no_provider_takes_are_refused() {
         ),
     ];
     for (messages, param) in cases {
-        let fault = read_all(messages).expect_err(param);
+        let fault = read_all(&messages).expect_err(param);
         assert_eq!(fault.param.as_deref(), Some(param), "{}", fault.message);
     }
 }

@@ -25,6 +25,14 @@ impl Finish {
     }
 }
 
+/// The tools that are the client's to run.
+#[derive(Debug, Default)]
+pub(crate) struct ToolNames {
+    pub(crate) names: Vec<String>,
+    /// It wants one call at a time: the others are left for the model to ask again.
+    pub(crate) one_call: bool,
+}
+
 /// A finished answer.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Reply {
@@ -37,9 +45,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Reads what the agent gave; `one_call` keeps only the first call of a client that wants no
-    /// parallel ones.
-    pub(crate) fn read(given: ChatReply, one_call: bool) -> Result<Reply, Fault> {
+    /// Reads what the agent gave to a client with these tools.
+    pub(crate) fn read(given: ChatReply, tools: &ToolNames) -> Result<Reply, Fault> {
         let mut reply = Reply {
             text: String::new(),
             thinking: String::new(),
@@ -52,11 +59,12 @@ impl Reply {
             match part {
                 Part::Text { text } => reply.text.push_str(&text),
                 Part::Thinking { text, .. } => reply.thinking.push_str(&text),
-                Part::ToolCall(call) => reply.calls.push(call),
-                Part::Image { .. } | Part::ToolResult(_) => {}
+                // A run that a limit ended may have called tools of ours in vain.
+                Part::ToolCall(call) if tools.names.contains(&call.name) => reply.calls.push(call),
+                Part::ToolCall(_) | Part::Image { .. } | Part::ToolResult(_) => {}
             }
         }
-        if one_call {
+        if tools.one_call {
             reply.calls.truncate(1);
         }
         let is_cut = given.cut || (is_limit(given.cause) && !reply.text.is_empty());

@@ -32,9 +32,27 @@ fn call(id: &str) -> Part {
     })
 }
 
+fn tools(one_call: bool) -> ToolNames {
+    ToolNames {
+        names: vec!["add".to_owned()],
+        one_call,
+    }
+}
+
+#[test]
+fn a_call_of_a_tool_of_ours_is_not_the_clients() {
+    let called = given(vec![text("Once"), call("a")], Cause::StepLimit);
+    let reply = Reply::read(called, &ToolNames::default()).unwrap();
+    assert_eq!((reply.calls.len(), reply.finish), (0, Finish::Length));
+}
+
 #[test]
 fn an_answer_has_openais_form() {
-    let reply = Reply::read(given(vec![text("Hel"), text("lo")], Cause::Answered), false).unwrap();
+    let reply = Reply::read(
+        given(vec![text("Hel"), text("lo")], Cause::Answered),
+        &tools(false),
+    )
+    .unwrap();
     let expected = json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 9, "model": "sim/one",
         "choices": [{
@@ -51,23 +69,29 @@ fn an_answer_has_openais_form() {
 #[test]
 fn calls_come_with_null_content_and_their_arguments_as_text() {
     let calls = || given(vec![call("a"), call("b")], Cause::Answered);
-    let reply = Reply::read(calls(), false).unwrap();
+    let reply = Reply::read(calls(), &tools(false)).unwrap();
     let choice = &reply.to_json("c", 0, "hob")["choices"][0];
     assert_eq!(choice["finish_reason"], "tool_calls");
     assert_eq!(choice["message"]["content"], Value::Null);
     let first = json!({ "id": "a", "type": "function", "function": { "name": "add", "arguments": "{\"x\":1}" } });
     assert_eq!(choice["message"]["tool_calls"][0], first);
     assert_eq!(choice["message"]["tool_calls"].as_array().unwrap().len(), 2);
-    assert_eq!(Reply::read(calls(), true).unwrap().calls.len(), 1);
+    assert_eq!(Reply::read(calls(), &tools(true)).unwrap().calls.len(), 1);
 }
 
 #[test]
 fn what_is_cut_short_says_so() {
     let mut cut = given(vec![text("Once upon")], Cause::Answered);
     cut.cut = true;
-    assert_eq!(Reply::read(cut, false).unwrap().finish, Finish::Length);
+    assert_eq!(
+        Reply::read(cut, &tools(false)).unwrap().finish,
+        Finish::Length
+    );
     let limited = given(vec![text("Once upon")], Cause::TokenLimit);
-    assert_eq!(Reply::read(limited, false).unwrap().finish, Finish::Length);
+    assert_eq!(
+        Reply::read(limited, &tools(false)).unwrap().finish,
+        Finish::Length
+    );
 }
 
 #[test]
@@ -83,7 +107,7 @@ fn failures_have_their_status() {
     for (cause, status, code) in cases {
         let mut failed = given(Vec::new(), cause);
         failed.message = Some("Because.".to_owned());
-        let fault = Reply::read(failed, false).unwrap_err();
+        let fault = Reply::read(failed, &tools(false)).unwrap_err();
         assert_eq!((fault.status.as_u16(), fault.code), (status, Some(code)));
         assert_eq!(fault.message, "Because.");
     }

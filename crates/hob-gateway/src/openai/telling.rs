@@ -8,7 +8,7 @@ use crate::book::Principal;
 use crate::http::Desk;
 use crate::openai::fault::Fault;
 use crate::openai::line::{self, Heard, Leash, Line, decode};
-use crate::openai::reply::Reply;
+use crate::openai::reply::{Reply, ToolNames};
 use crate::openai::request::{Ask, HOB};
 use crate::openai::tale::{Tale, Word};
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use hob_wire::rooms::gateway::{Unsubscribe, UnsubscribeParams};
 use hob_wire::rooms::tool::{self, Tier};
 use hob_wire::{ErrorCode, Method, Scope, Topic, WireError};
 use serde::Deserialize;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub(crate) struct Telling {
     leash: Leash,
     of: Of,
     tale: Tale,
-    one_call: bool,
+    tools: ToolNames,
     model: String,
 }
 
@@ -156,6 +157,7 @@ impl Telling {
         if ask.stream {
             line.hear(&[DELTA], &format!("chat:{id}")).await?;
         }
+        let names = ask.tools.iter().map(|tool| tool.name.clone()).collect();
         let params = ChatParams {
             chat_id: id,
             messages: ask.messages,
@@ -179,7 +181,10 @@ impl Telling {
                 reply: None,
             },
             tale: Tale::default(),
-            one_call: ask.one_call,
+            tools: ToolNames {
+                names,
+                one_call: ask.one_call,
+            },
             model: ask.model,
         })
     }
@@ -218,7 +223,7 @@ impl Telling {
             leash,
             of,
             tale: Tale::default(),
-            one_call: false,
+            tools: ToolNames::default(),
             model: ask.model,
         })
     }
@@ -343,7 +348,7 @@ impl Telling {
 
     fn end(&mut self, given: ChatReply, words: &mut Vec<Word>) -> Result<Reply, Fault> {
         self.leash.release();
-        let reply = Reply::read(given, self.one_call)?;
+        let reply = Reply::read(given, &self.tools)?;
         self.tale.ended(&reply.text, words)?;
         Ok(reply)
     }
@@ -469,9 +474,16 @@ fn past(view: RunView) -> ChatReply {
     }
 }
 
+/// What a refusal of the agent is here: a model it does not know and a budget have words of their
+/// own in OpenAI's form.
 fn failed(error: &WireError, model: &str) -> Fault {
-    match error.code {
-        ErrorCode::NotFound => Fault::no_such_model(model, &error.message),
-        _ => Fault::from(error),
+    let details = error.details.as_ref();
+    let says = |key: &str| details.and_then(|details| details.get(key));
+    if says("param").and_then(Value::as_str) == Some("model") {
+        return Fault::no_such_model(model, &error.message);
     }
+    if says("budget").is_some() {
+        return Fault::over_budget(error.message.clone());
+    }
+    Fault::from(error)
 }

@@ -245,7 +245,7 @@ pub(crate) async fn exchange(host: &str, request: &[u8]) -> Answer {
     parse(&bytes)
 }
 
-fn parse(bytes: &[u8]) -> Answer {
+pub(crate) fn parse(bytes: &[u8]) -> Answer {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("no head in {:?}", String::from_utf8_lossy(bytes)));
     let head = std::str::from_utf8(&bytes[..end]).unwrap();

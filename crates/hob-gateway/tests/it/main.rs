@@ -10,6 +10,8 @@ mod http;
 #[cfg(test)]
 mod listening;
 #[cfg(test)]
+mod openai;
+#[cfg(test)]
 mod rest;
 #[cfg(test)]
 mod unix;
