@@ -26,6 +26,9 @@ const PART_FIELDS: &[&str] = &[
     "videoMetadata",
 ];
 
+/// What the documents let a client send in place of the proof of a call another model made.
+const NO_PROOF: &str = "skip_thought_signature_validator";
+
 /// The system text and the conversation.
 pub(super) fn read(model: &str, body: &Value) -> Checked<(String, Vec<Said>)> {
     let mut system = String::new();
@@ -123,7 +126,11 @@ fn function_call(path: &str, part: &Value, call: &Value) -> Checked<Called> {
         )));
     }
     let proof = get(part, "thoughtSignature");
-    if !proof.is_null() && proof.as_str() != Some(&call_signature(&name, args)) {
+    let sound = match proof.as_str() {
+        Some(proof) => proof == NO_PROOF || proof == call_signature(&name, args),
+        None => proof.is_null(),
+    };
+    if !sound {
         return Err(Refusal::bad("Thought signature is not valid."));
     }
     Ok(Called {
