@@ -217,3 +217,28 @@ async fn models_are_listed_in_every_protocol_and_problems_named() {
         assert_eq!(listing.problems[0].0, "gone");
     }
 }
+
+/// A turn one provider began goes on at any other, with the ids and thoughts of the first.
+#[tokio::test]
+async fn a_turn_goes_on_at_another_provider() {
+    let models = [
+        (Dialect::OpenaiChat, "sim-large"),
+        (Dialect::OpenaiResponses, "gpt-5.4"),
+        (Dialect::Anthropic, "claude-sonnet-4-5"),
+        (Dialect::Gemini, "gemini-3-flash-preview"),
+    ];
+    for (first, first_model) in models {
+        let sim = Sim::start(three_steps);
+        let mut prompt = user("look around");
+        prompt.options.thinking = Some(Thinking::Low);
+        let (_, reply) = ask(&named(&sim, first, first_model, ""), &prompt).await;
+        let prompt = after(&prompt, &reply.expect("answers"), &["A", "noon"]);
+        for (second, model) in models {
+            let sim = Sim::start(three_steps);
+            let (_, reply) = ask(&named(&sim, second, model, ""), &prompt).await;
+            let reply = reply.unwrap_or_else(|error| panic!("{first_model}, {model}: {error}"));
+            assert_eq!(calls(&reply)[0].args, json!({ "path": "b" }));
+            assert_eq!(sim.refused(), [""; 0], "{first_model}, {model}");
+        }
+    }
+}
