@@ -7,7 +7,7 @@ use crate::table;
 use hob_wire::content::Usage;
 use hob_wire::rooms::model::Price;
 
-/// When the table was last compared with what the providers publish.
+/// The date of the table; its README says which rows were compared with whose page.
 pub const AS_OF: &str = table::AS_OF;
 
 /// What a model on the person's own machine costs.
