@@ -93,6 +93,28 @@ export interface Methods {
   "session.export": { params: SessionExportParams; result: SessionMessages };
   /** Names a session for people, or takes its name away. */
   "session.label": { params: SessionLabelParams; result: Session };
+  /**
+   * Runs a task on a session; a missing session is created.
+   *
+   * Answers once the run is durably accepted, or at its end with `wait`.
+   */
+  "agent.run": { params: AgentRunParams; result: AgentRunReply };
+  /** Stops the run of a session, or one run, and says what had already happened. */
+  "agent.abort": { params: AgentRunSelector; result: AgentAborted };
+  /** Shows a run with the text it has produced so far. */
+  "agent.status": { params: AgentRunSelector; result: RunView };
+  /** Lists runs, the newest first. */
+  "agent.list": { params: AgentListParams; result: AgentRuns };
+  /** Counts runs, tokens and money. */
+  "agent.stats": { params: AgentStatsParams; result: AgentStats };
+  /** Answers a conversation that the caller keeps; nothing is stored but the ledger. */
+  "agent.chat": { params: AgentChatParams; result: AgentChatReply };
+  /** Allows a paused run more money. */
+  "agent.allow": { params: AgentAllowParams; result: RunView };
+  /** Answers for a tool call that was cut off: it happened, it did not, or give up. */
+  "agent.resolve": { params: AgentResolveParams; result: RunView };
+  /** Sums the ledger by day and model. */
+  "cost.summary": { params: CostSummaryParams; result: CostSummary };
   /** Shows settings: one, those below a prefix, or all. */
   "config.get": { params: ConfigGetParams; result: ConfigSettings };
   /** Changes one setting in the config file and applies it at once where that can be done. */
@@ -156,6 +178,26 @@ export interface Events {
   "session.message": SessionMessagePayload;
   /** A session was deleted. */
   "session.deleted": SessionDeletedPayload;
+  /** A run was accepted and waits for its turn. */
+  "run.queued": RunQueuedPayload;
+  /** A run began, or went on after a restart. */
+  "run.started": RunStartedPayload;
+  /**
+   * A piece of the answer as it is produced.
+   *
+   * A new `attempt` of a step starts at offset 0: drop the former attempt's text.
+   */
+  "run.delta": RunDeltaPayload;
+  /** A tool call began or ended. */
+  "run.tool": RunToolPayload;
+  /** A step ended: the model answered, and its calls, if any, follow. */
+  "run.step": RunStepPayload;
+  /** A budget of the session, the day or the house is used up: a person must allow more. */
+  "run.paused": RunPausedPayload;
+  /** Nobody knows whether a tool call happened: a person must say. */
+  "run.in_doubt": RunInDoubtPayload;
+  /** The last event of every run, after an abort too. */
+  "run.completed": RunCompletedPayload;
   /** A setting changed. */
   "config.changed": ConfigChanged;
   /** A line of the daemon's log, secrets masked. */
@@ -165,6 +207,131 @@ export interface Events {
   /** A question was answered, was taken back, or its deadline passed. */
   "permission.answered": PermissionAnswered;
 }
+
+export interface AgentAborted {
+  /** The runs this ended, waiting ones included. */
+  runs: RunView[];
+}
+
+export interface AgentAllowParams {
+  runId: RunId;
+  /** Millionths of a dollar on top of what stopped it. */
+  microDollars: number;
+}
+
+/** A conversation to answer. Its deltas are `run.delta` events of the session `chat:CHAT_ID`. */
+export interface AgentChatParams {
+  /** Made by the caller, so that it can listen, and stop it with `agent.abort`. */
+  chatId: RunId;
+  messages: ChatMessage[];
+  model?: string | null;
+  /** Tools that are the caller's to run: a call of one ends the answer. */
+  clientTools?: ClientTool[];
+  /** Whether and which client tool the model must call. */
+  toolChoice?: ToolChoice | null;
+  /** Our own tools it may use; none when missing. */
+  tools?: string[];
+  ceiling?: Tier | null;
+  schema?: unknown;
+  budget?: Budget | null;
+  options?: Sampling;
+}
+
+export interface AgentChatReply {
+  /** Words and calls of client tools, in order. */
+  content: Part[];
+  success: boolean;
+  cause: Cause;
+  /** The cause in a sentence, when it is not an answer. */
+  message?: string | null;
+  /** The answer was cut at the output limit. */
+  cut?: boolean;
+  cost: Cost;
+  /** The model that answered. */
+  model?: string | null;
+}
+
+export interface AgentListParams {
+  /** Only runs of this session. */
+  sessionKey?: string | null;
+  state?: RunState | null;
+  /** At most this many; 50 when missing, 500 at the most. */
+  limit?: number | null;
+  /** Where the page before ended: its `next`. */
+  before?: RunId | null;
+}
+
+export interface AgentResolveParams {
+  runId: RunId;
+  /** The call in doubt. */
+  callId: string;
+  answer: DoubtAnswer;
+  /** With `happened`: what the tool answered, in words. */
+  result?: string | null;
+}
+
+export interface AgentRunParams {
+  /** The session's key or id. */
+  sessionKey: string;
+  /** What to do, in words. */
+  task: string;
+  /** `provider/model` or an alias; the default model when missing. */
+  model?: string | null;
+  /** Pictures that go with the task. */
+  images?: Image[];
+  /** The channel the task came by, such as `telegram`; it may narrow what is allowed. */
+  channel?: string | null;
+  context?: ContextPolicy | null;
+  budget?: Budget | null;
+  mode?: QueueMode | null;
+  /** Answer only at the end of the run. */
+  wait?: boolean;
+  /** Makes repeating this request one run. */
+  idempotencyKey?: string | null;
+  /** The caller's own layer of the system prompt. */
+  system?: string | null;
+  /** A JSON Schema the final answer must fit. */
+  schema?: unknown;
+  /** Only these tools; all that the session may use when missing, none when empty. */
+  tools?: string[] | null;
+  /** The folder the tools work in. */
+  workspace?: string | null;
+  /** The farthest its tools may reach; a call beyond it is denied without asking. */
+  ceiling?: Tier | null;
+}
+
+export interface AgentRunReply {
+  runId: RunId;
+  sessionKey: string;
+  state: RunState;
+  /** The answer; only with `wait`. */
+  response?: string | null;
+  success?: boolean | null;
+  cause?: Cause | null;
+  cost?: Cost | null;
+  /** The model that answered. */
+  model?: string | null;
+}
+
+/** One run, by its id or by its session; with a session, the one running or else the latest. */
+export interface AgentRunSelector {
+  sessionKey?: string | null;
+  runId?: RunId | null;
+}
+
+export interface AgentRuns {
+  runs: RunView[];
+  next?: RunId | null;
+}
+
+export interface AgentStats {
+  runs: number;
+  active: number;
+  queued: number;
+  cost: Cost;
+}
+
+export type AgentStatsParams = Record<string, never>;
 
 export interface Alias {
   alias: string;
@@ -179,6 +346,69 @@ export type Applied =
   | "restart"
   /** Not while the environment variable that beats the file is set. */
   | "overridden";
+
+/** Where a run must stop. What is missing takes the configured default. */
+export interface Budget {
+  /** Model calls. */
+  steps?: number | null;
+  /** Tokens in and out. */
+  tokens?: number | null;
+  /** Money, in millionths of a dollar. */
+  microDollars?: number | null;
+  /** Time from its start. */
+  wallMs?: number | null;
+}
+
+export type CallState =
+  | "done" | "denied"
+  /** Asked for; not begun. */
+  | "asked"
+  /** Begun; the outcome is not known yet. */
+  | "begun"
+  /** Begun before a crash, and nobody knows. */
+  | "in-doubt"
+  /** Never begun, or stopped while it ran. */
+  | "cancelled";
+
+export interface CallView {
+  step: number;
+  call: ToolCall;
+  state: CallState;
+  result?: ToolResult | null;
+}
+
+/** Why a run ended. */
+export type Cause =
+  | "step-limit" | "token-limit" | "money-limit" | "time-limit"
+  /** The model gave its answer. */
+  | "answered"
+  /** Somebody stopped it. */
+  | "aborted"
+  /** Too many failures in a row. */
+  | "error-streak"
+  /** The model asked for the same call with the same arguments again and again. */
+  | "repeated-call"
+  /** No model of the list could answer. */
+  | "model-failed"
+  /** A needed permission was denied. */
+  | "denied"
+  /** A person gave up on a call in doubt. */
+  | "given-up"
+  /** It was resumed several times without finishing a step. */
+  | "parked";
+
+export interface ChatMessage {
+  role: Role;
+  content: Content;
+}
+
+/** A tool the caller runs itself. */
+export interface ClientTool {
+  name: string;
+  description?: string;
+  /** A JSON Schema of its arguments, an object. */
+  parameters: unknown;
+}
 
 export interface ConfigChanged {
   key: string;
@@ -216,6 +446,49 @@ export interface ConnectionInfo {
 /** The content of a message: a text, or parts in order. */
 export type Content = string | Part[];
 
+/** What a run sees of its session's past. */
+export type ContextPolicy =
+  /** The whole history. */
+  | "continue"
+  /** Nothing but the task. */
+  | "fresh"
+  /** The history, but the answer goes to a new session whose parent this one is. */
+  | "fork";
+
+/** What a run cost. */
+export interface Cost {
+  /** Millionths of a dollar; missing when a price is unknown. */
+  microDollars?: number | null;
+  inputTokens: number;
+  outputTokens: number;
+  /** Model calls. */
+  calls: number;
+}
+
+export interface CostRow {
+  /** A date such as `2026-11-15`, or a model id. */
+  name: string;
+  /** What is known of it: money is missing only when no call has a known price. */
+  cost: Cost;
+  /** Calls whose price is not known. */
+  unpriced?: number;
+}
+
+export interface CostSummary {
+  total: Cost;
+  days: CostRow[];
+  models: CostRow[];
+  /** The date of the price table. */
+  pricesAsOf: string;
+}
+
+export interface CostSummaryParams {
+  /** The last this many days; 30 when missing. */
+  days?: number | null;
+  /** Only this session, by key or id. */
+  sessionKey?: string | null;
+}
+
 export interface DaemonStatus {
   version: string;
   protocol: number;
@@ -235,6 +508,17 @@ export interface DaemonStatus {
 export type DaemonStatusParams = Record<string, never>;
 
 export type Decision = "allow" | "deny";
+
+export type DeltaKind = "text" | "thinking" | "tool";
+
+/** What a person says of a call in doubt. */
+export type DoubtAnswer =
+  /** It happened; go on with the given result. */
+  | "happened"
+  /** It did not; run it again. */
+  | "did-not"
+  /** End the run. */
+  | "give-up";
 
 /** Whether an event survives in the log. */
 export type Durability =
@@ -423,6 +707,12 @@ export interface GatewayUnsubscribeParams {
 export interface GatewayUnsubscribed {
   /** The patterns still subscribed to. */
   remaining: string[];
+}
+
+/** A picture, base64. */
+export interface Image {
+  mimeType: string;
+  data: string;
 }
 
 export interface LogLine {
@@ -681,13 +971,154 @@ export interface Question {
   deadlineAt: number;
 }
 
+/** What happens when the session already has a run. */
+export type QueueMode =
+  /** Wait for its end. */
+  | "queue"
+  /** Hand the task to the running one at its next step. */
+  | "steer"
+  /** Answer `CONFLICT`. */
+  | "reject";
+
 /** How far an answer reaches. */
 export type Reach = "once" | "run" | "session" | "folder" | "always";
 
 /** Who speaks. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
+/** Which run an event is about. */
+export interface RunCompletedPayload {
+  sessionKey: string;
+  runId: RunId;
+  response: string;
+  success: boolean;
+  cause: Cause;
+  /** The cause in a sentence, when it is not an answer. */
+  message?: string | null;
+  cost: Cost;
+  model?: string | null;
+  notes?: string[];
+}
+
+/** Which run an event is about. */
+export interface RunDeltaPayload {
+  sessionKey: string;
+  runId: RunId;
+  step: number;
+  attempt: number;
+  /** Where `delta` begins in this attempt's text of this kind, in bytes. */
+  offset: number;
+  kind: DeltaKind;
+  delta: string;
+  cost?: Cost | null;
+}
+
 export type RunId = string;
+
+/** Which run an event is about. */
+export interface RunInDoubtPayload {
+  sessionKey: string;
+  runId: RunId;
+  step: number;
+  call: ToolCall;
+  beganAt: number;
+  /** What is known, for a person. */
+  known: string;
+}
+
+/** Which run an event is about. */
+export interface RunPausedPayload {
+  sessionKey: string;
+  runId: RunId;
+  /** Which budget, what it allows and what is used, for a person. */
+  message: string;
+}
+
+/** Which run an event is about. */
+export interface RunQueuedPayload {
+  sessionKey: string;
+  runId: RunId;
+  task: string;
+}
+
+/** Which run an event is about. */
+export interface RunStartedPayload {
+  sessionKey: string;
+  runId: RunId;
+  model: string;
+  /** How many times it went on after a restart. */
+  resumed?: number;
+}
+
+export type RunState =
+  | "queued" | "running" | "done"
+  /** A person is asked for permission. */
+  | "waiting"
+  /** A person is asked whether a tool call happened. */
+  | "in-doubt"
+  /** A budget is used up and a person is asked for more. */
+  | "paused";
+
+/** Which run an event is about. */
+export interface RunStepPayload {
+  sessionKey: string;
+  runId: RunId;
+  step: number;
+  attempt: number;
+  model: string;
+  usage: Usage;
+  cost: Cost;
+  /** The step's whole text. */
+  text: string;
+}
+
+/** Which run an event is about. */
+export interface RunToolPayload {
+  sessionKey: string;
+  runId: RunId;
+  step: number;
+  phase: ToolPhase;
+  call: ToolCall;
+  /** At the end. */
+  result?: ToolResult | null;
+}
+
+/** A run as it stands. */
+export interface RunView {
+  runId: RunId;
+  sessionKey: string;
+  state: RunState;
+  /** Whether it is executing now. */
+  running: boolean;
+  task: string;
+  model?: string | null;
+  step: number;
+  attempt: number;
+  /**
+   * The text of the present attempt, or the whole answer of a finished run. Deltas whose
+   * `offset` is below its length are already in it.
+   */
+  text: string;
+  cost: Cost;
+  cause?: Cause | null;
+  /** What a person should know: turns left out, a fallback model, what an abort could not undo. */
+  notes?: string[];
+  /** The calls made, with their outcome so far. */
+  calls?: CallView[];
+  queuedAt: number;
+  startedAt?: number | null;
+  endedAt?: number | null;
+}
+
+/** How a model picks its words; what is missing is the provider's choice. */
+export interface Sampling {
+  temperature?: number | null;
+  topP?: number | null;
+  maxOutputTokens?: number | null;
+  stop?: string[];
+  /** How much the model thinks before it answers, where it can be told. */
+  thinking?: Thinking | null;
+}
 
 /** A rank that a method or event needs. */
 export type Scope =
@@ -926,6 +1357,12 @@ export interface StoreStatus {
   bytes: number;
 }
 
+/** How much a model thinks. */
+export type Thinking =
+  | "low" | "medium" | "high"
+  /** As little as the provider lets it. */
+  | "off";
+
 /** How far a tool reaches. */
 export type Tier =
   /** Looks only. */
@@ -1001,6 +1438,13 @@ export interface ToolCancelled {
   stopped: boolean;
 }
 
+export type ToolChoice =
+  | "auto" | "none" | "required"
+  /** This tool. */
+  | {
+    named: string;
+  };
+
 /** For whom and where a tool runs. */
 export interface ToolContext {
   sessionKey?: string | null;
@@ -1040,6 +1484,8 @@ export interface ToolOffered {
   /** The names now offered. */
   names: string[];
 }
+
+export type ToolPhase = "start" | "end";
 
 /** Whether an earlier call happened. */
 export type ToolProbed =
@@ -1087,6 +1533,13 @@ export interface ToolSpec {
 
 export interface Tools {
   tools: ToolSpec[];
+}
+
+/** What a model call used, as far as the provider says. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens?: number;
 }
 
 /** The `error` of a response frame. */

@@ -1,5 +1,7 @@
 //! The services of the house, one folder each: a folder's `room(…)` is its whole face.
 //!
+//! - [`agent`] has runs: `agent.*`
+//! - [`cost`] has the sums of the ledger: `cost.summary`
 //! - [`session`] has conversations: `session.*`
 //! - [`config`] has settings: `config.*`
 //! - [`daemon`] has the process itself: `daemon.status`
@@ -11,7 +13,9 @@
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
 
+pub mod agent;
 pub mod config;
+pub mod cost;
 pub mod daemon;
 pub mod log;
 pub mod model;

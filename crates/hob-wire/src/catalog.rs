@@ -2,12 +2,16 @@
 
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
-use crate::rooms::{config, daemon, gateway, log, model, permission, session, token, tool};
+use crate::rooms::{
+    agent, config, cost, daemon, gateway, log, model, permission, session, token, tool,
+};
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
     gateway::METHODS,
     daemon::METHODS,
     session::METHODS,
+    agent::METHODS,
+    cost::METHODS,
     config::METHODS,
     token::METHODS,
     tool::METHODS,
@@ -18,6 +22,7 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
 const EVENT_LISTS: &[&[EventSpec]] = &[
     gateway::EVENTS,
     session::EVENTS,
+    agent::EVENTS,
     config::EVENTS,
     log::EVENTS,
     permission::EVENTS,

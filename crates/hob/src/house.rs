@@ -223,7 +223,7 @@ impl House<'_> {
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
         bus.serve(hob_daemon::log::room())?;
         self.serve_tools(bus, settings.clone())?;
-        self.serve_models(bus, settings)?;
+        self.serve_agent(bus, tasks, settings)?;
         if let Some(lines) = self.log.lines() {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
@@ -254,23 +254,40 @@ impl House<'_> {
         Ok(())
     }
 
-    /// Serves the models.
-    fn serve_models(
+    /// Serves the models, the agent that asks them, and what that costs: last, because runs of a
+    /// former daemon begin at once and call the other rooms.
+    fn serve_agent(
         &self,
         bus: &Bus,
+        tasks: &Tasks,
         settings: watch::Receiver<Arc<Settings>>,
     ) -> anyhow::Result<()> {
-        let http = Http::new(NetParts::new(self.world.clock.clone()))?;
+        let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
+        let store = self.store.clone();
+        let http = Http::new(NetParts::new(clock.clone()))?;
         let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
+        let keys = Arc::new(keys);
         bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
             bus: bus.clone(),
-            store: self.store.clone(),
-            clock: self.world.clock.clone(),
-            dice: self.world.dice.clone(),
+            store: store.clone(),
+            clock: clock.clone(),
+            dice: dice.clone(),
+            settings: settings.clone(),
+            http: http.clone(),
+            keys: keys.clone(),
+        }))?;
+        bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
+        hob_daemon::agent::serve(hob_daemon::agent::Parts {
+            store,
+            bus: bus.clone(),
+            tasks: tasks.clone(),
             settings,
             http,
-            keys: Arc::new(keys),
-        }))?;
+            keys,
+            home: self.world.home.clone(),
+            clock,
+            dice,
+        })?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ pub fn catalog() -> Arc<Catalog> {
         hob_store::KEYS,
         hob_kit::logging::KEYS,
         hob_models::KEYS,
+        hob_daemon::agent::KEYS,
         hob_daemon::tool::KEYS,
         hob_daemon::permission::KEYS,
     ]))

@@ -1,6 +1,8 @@
 //! The rooms over a real bus and a real SQLite file: what a caller on the bus sees.
 
 #[cfg(test)]
+mod agent;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod daemon;

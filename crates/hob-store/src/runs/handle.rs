@@ -134,6 +134,12 @@ impl Store {
         self.read(move |sql| read::latest(sql, &session)).await
     }
 
+    /// The first run of a session that has not ended: the one under way, or else the next.
+    pub async fn next_run(&self, session: &SessionRef) -> Result<Option<RunRow>, StoreError> {
+        let session = session.clone();
+        self.read(move |sql| read::next(sql, &session)).await
+    }
+
     /// Every run that has not ended, in the order they were accepted.
     pub async fn unfinished_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         let rows = self.read(read::unfinished).await?;

@@ -121,6 +121,20 @@ pub(crate) fn newest() -> String {
     format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.session = ?1 ORDER BY r.row_id DESC LIMIT 1")
 }
 
+/// The first run of a session that has not ended, in the order they were accepted.
+pub(crate) fn next(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, Trouble> {
+    let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
+    let mut select = sql.prepare_cached(&first_live())?;
+    Ok(select.query_row([head.row_id], from_row).optional()?)
+}
+
+pub(crate) fn first_live() -> String {
+    format!(
+        "SELECT {COLUMNS} FROM {TABLES} WHERE r.session = ?1 AND r.state <> 'done'
+         ORDER BY r.row_id LIMIT 1"
+    )
+}
+
 /// The rows of all that have not ended, in the order they were accepted.
 pub(crate) fn unfinished(sql: &Connection) -> Result<Vec<i64>, Trouble> {
     let mut select = sql.prepare_cached(UNFINISHED)?;

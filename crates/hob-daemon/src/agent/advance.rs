@@ -1,0 +1,366 @@
+//! The one place where a run is written: inputs go into the journal together with all that they
+//! mean, and only then is anything carried out.
+
+use super::draft::Draft;
+use super::driver::{Driver, OpenCall, Tries};
+use super::history;
+use super::journal::{Entry, With};
+use super::order::{self, Order, Request};
+use super::prompt::{self, Sources};
+use super::settings::dollars;
+use super::shared::Shared;
+use super::story::Story;
+use hob_core::failover::Failover;
+use hob_core::turn::{CallState, Effect, Event, Phase};
+use hob_store::{NewMessage, Purse, Reserve, RunSummary, StepWrite, StoreError, Written};
+use hob_wire::Usage;
+use hob_wire::rooms::agent::{Cost, RunCompleted, RunCompletedPayload, RunState};
+use hob_wire::work::Cause;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Notes of one run.
+const NOTES_MAX: usize = 32;
+/// The shortest and the longest wait before a write is tried again.
+const WRITE_WAIT_MIN: Duration = Duration::from_millis(50);
+const WRITE_WAIT_MAX: Duration = Duration::from_secs(5);
+
+impl Driver {
+    /// Takes what a draft says: writes it with everything it means, then carries it out.
+    pub(super) async fn advance(&mut self, mut draft: Draft) -> Result<(), StoreError> {
+        let mut story = self.story.clone();
+        let mut effects = Vec::new();
+        let mut cause_of_call = None;
+        for (index, entry) in draft.entries.iter().enumerate() {
+            let before = effects.len();
+            story.take(entry, &mut effects);
+            if effects[before..].iter().any(calls_model) {
+                cause_of_call = Some(index);
+            }
+        }
+        if effects.contains(&Effect::StopAll) {
+            for entry in self.stop_all().await {
+                story.take(&entry, &mut Vec::new());
+                draft.entries.push(entry);
+            }
+        }
+        self.begin_calls(&mut story, &effects, &mut draft);
+        draft.tell_model(&self.story, &story);
+        let mut order = None;
+        if let Some(index) = cause_of_call.filter(|_| *story.turn.phase() == Phase::Model) {
+            match self.order(&story, &draft.messages).await? {
+                Ok(made) => {
+                    let with = &mut draft.entries[index].with;
+                    with.reserved = made.reserved;
+                    with.asks = Some(made.candidate.id());
+                    story.reserved = made.reserved;
+                    story.model = Some(made.candidate.id());
+                    draft.notes.extend(cut_note(&made));
+                    order = Some(made);
+                }
+                Err(reason) => {
+                    let at = self.at();
+                    draft.take(&mut story, Entry::new(Event::ModelFailed { at }));
+                    draft.message = Some(reason);
+                }
+            }
+        }
+        let begun = draft.begun();
+        self.commit(draft, &mut story, &mut order).await?;
+        self.story = story;
+        for call in begun {
+            self.run_or_ask(call);
+        }
+        self.carry_out(effects, order.is_some());
+        Ok(())
+    }
+
+    /// Writes a draft; if a ceiling forbids its model call, writes that the run is paused.
+    async fn commit(
+        &mut self,
+        draft: Draft,
+        story: &mut Story,
+        order: &mut Option<Order>,
+    ) -> Result<(), StoreError> {
+        let over = match self.write(&draft, story, order.as_ref()).await {
+            Err(StoreError::OverBudget {
+                which,
+                limit,
+                spent,
+            }) => (which, limit, spent),
+            written => return written,
+        };
+        let (purse, limit, spent) = over;
+        let mut draft = draft;
+        let event = Event::OutOfMoney { at: self.at() };
+        let with = With {
+            purse: Some(purse.into()),
+            ..With::default()
+        };
+        draft.take(story, Entry::with(event, with));
+        draft.message = Some(paused_sentence(purse, limit, spent));
+        *order = None;
+        self.write(&draft, story, None).await
+    }
+
+    async fn write(
+        &mut self,
+        draft: &Draft,
+        story: &Story,
+        order: Option<&Order>,
+    ) -> Result<(), StoreError> {
+        let mut draft = draft.clone();
+        if let Some(cause) = story.cause() {
+            self.close(&mut draft, story, cause);
+        }
+        let summary = self.summary_after(&draft, story);
+        draft.tell_watchers(self.now.of(), &self.story, story);
+        if let Some(cause) = summary.cause {
+            draft.event::<RunCompleted>(&self.completed(&summary, cause));
+        }
+        let (step, attempt) = story.turn.place();
+        let entries = draft.entries.len() as u64;
+        let write = StepWrite {
+            journal: draft.entries.iter().map(Entry::to_json).collect(),
+            messages: draft.messages,
+            ledger: draft.ledger,
+            reserve: order.map(|order| Reserve {
+                call_key: self.call_key(step, attempt),
+                model: order.candidate.id(),
+                micro_dollars: order.reserved,
+                ceilings: story.ceilings(self.shared.ceilings()),
+            }),
+            events: draft.events,
+            ..StepWrite::new(self.row.id, self.index, summary.clone())
+        };
+        let written = write_patiently(&self.shared, write).await?;
+        let first = written.messages.first().map(|message| message.seq);
+        self.row.first_message = self.row.first_message.or(first);
+        self.index += entries;
+        self.summary = summary;
+        self.call = order.map(|order| OpenCall {
+            key: self.call_key(step, attempt),
+            order: order.clone(),
+            sent: Arc::new(AtomicBool::new(false)),
+            heard: Arc::new(AtomicBool::new(false)),
+        });
+        self.now.wrote(self.summary.clone(), story.calls.clone());
+        Ok(())
+    }
+
+    /// Calls whose approval is at hand begin with this write: taking up an approval and the
+    /// intent are one transaction.
+    fn begin_calls(&self, story: &mut Story, effects: &[Effect], draft: &mut Draft) {
+        for effect in effects {
+            let Effect::Run { call, .. } = effect else {
+                continue;
+            };
+            let allowed = story.state_of(call) == Some(CallState::Allowed);
+            if allowed && self.tickets.contains_key(call) {
+                let call = call.clone();
+                let at = self.at();
+                draft.take(story, Entry::new(Event::Begun { call, at }));
+            }
+        }
+    }
+
+    /// Prepares the model call that follows; the inner error is a sentence for the person.
+    async fn order(
+        &mut self,
+        story: &Story,
+        coming: &[NewMessage],
+    ) -> Result<Result<Order, String>, StoreError> {
+        let candidates = match self.shared.book().resolve(self.params.model.as_deref()) {
+            Ok(candidates) => order::from_last(candidates, story.answered_last.as_deref()),
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        if story.turn.place().1 == 1 {
+            self.tries = Tries::default();
+        }
+        let policy = self.shared.retry_policy();
+        let failover = &mut self.tries.failover;
+        let failover = failover.get_or_insert_with(|| Failover::new(policy, candidates.len()));
+        let chosen = candidates.get(failover.candidate()).or(candidates.first());
+        let Some(candidate) = chosen.cloned() else {
+            return Ok(Err("No model is configured.".to_owned()));
+        };
+        let tools = match self.hands.offered().await {
+            Ok(tools) => tools,
+            Err(error) => return Ok(Err(format!("The tools cannot be listed: {error}"))),
+        };
+        let policy = self.params.context.unwrap_or_default();
+        let past = history::read(&self.shared.parts.store, &self.row, policy).await?;
+        let sources = Sources {
+            home: self.shared.parts.home.clone(),
+            workspace: self.params.workspace.clone(),
+            caller: self.params.system.clone(),
+        };
+        let mut spoken = past.spoken;
+        spoken.extend(coming.iter().map(|message| {
+            let content = message.content.clone();
+            super::conversation::Spoken::new(message.role, content, true)
+        }));
+        let only_it = |model: &String| *model == candidate.id();
+        let request = Request {
+            system: prompt::layers(sources, Some(&past.session)).await,
+            spoken,
+            tools,
+            schema: self.params.schema.clone(),
+            keep_thoughts: story.answered_by.iter().all(only_it),
+            room_cap: self.tries.room_cap,
+            ..Request::default()
+        };
+        let mut order = Order::new(candidate, request);
+        order.turns_left_out += usize::from(past.has_more);
+        Ok(Ok(order))
+    }
+
+    fn summary_after(&self, draft: &Draft, story: &Story) -> RunSummary {
+        let mut summary = self.summary.clone();
+        let cause = story.cause();
+        (summary.step, summary.attempt) = story.turn.place();
+        summary.state = self.state_of(story);
+        summary.resumed = story.resumed;
+        summary.cause = cause;
+        summary.success = cause == Some(Cause::Answered);
+        summary.model.clone_from(&story.model);
+        summary.cost = draft.cost.unwrap_or(summary.cost);
+        if let Some(text) = &draft.text {
+            summary.text.clone_from(text);
+        }
+        summary.message.clone_from(&draft.message);
+        for note in &draft.notes {
+            if summary.notes.len() < NOTES_MAX && !summary.notes.contains(note) {
+                summary.notes.push(note.clone());
+            }
+        }
+        let at = draft.entries.first().map(|entry| entry.event.at());
+        if summary.started_at.is_none() && summary.step > 0 {
+            summary.started_at = at;
+        }
+        if cause.is_some() {
+            summary.ended_at = at.or(Some(self.at()));
+            if summary.cost.calls == 0 {
+                summary.cost.micro_dollars = Some(0);
+            }
+        }
+        summary
+    }
+
+    fn state_of(&self, story: &Story) -> RunState {
+        let in_doubt = |state| state == CallState::InDoubt;
+        match story.turn.phase() {
+            Phase::Queued => RunState::Queued,
+            Phase::Tools { calls } if calls.iter().any(|call| in_doubt(call.state)) => {
+                RunState::InDoubt
+            }
+            Phase::Tools { .. } if self.waiting => RunState::Waiting,
+            Phase::Model | Phase::Tools { .. } => RunState::Running,
+            Phase::Paused => RunState::Paused,
+            Phase::Finished { .. } => RunState::Done,
+        }
+    }
+
+    fn completed(&self, summary: &RunSummary, cause: Cause) -> RunCompletedPayload {
+        RunCompletedPayload {
+            of: self.now.of().clone(),
+            response: summary.text.clone(),
+            success: summary.success,
+            cause,
+            message: summary.message.clone(),
+            cost: summary.cost,
+            model: summary.model.clone(),
+            notes: summary.notes.clone(),
+        }
+    }
+
+    /// What names a model call for ever.
+    pub(super) fn call_key(&self, step: u32, attempt: u32) -> String {
+        format!("{}/{step}/{attempt}", self.row.id)
+    }
+
+    /// The run's cost after one more call. An unknown price makes the sum unknown.
+    pub(super) fn cost_with(&self, usage: Usage, micro_dollars: Option<u64>) -> Cost {
+        add_cost(self.summary.cost, usage, micro_dollars)
+    }
+}
+
+impl Draft {
+    /// Calls that begin with this write.
+    fn begun(&self) -> Vec<String> {
+        let begun = self.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Begun { call, .. } => Some(call.clone()),
+            _ => None,
+        });
+        begun.collect()
+    }
+
+    /// Adds an entry whose effects are known to be none, or not to be carried out.
+    fn take(&mut self, story: &mut Story, entry: Entry) {
+        story.take(&entry, &mut Vec::new());
+        self.entries.push(entry);
+    }
+}
+
+/// A cost after one more call.
+pub(crate) fn add_cost(cost: Cost, usage: Usage, micro_dollars: Option<u64>) -> Cost {
+    let known = match cost.calls {
+        0 => Some(0),
+        _ => cost.micro_dollars,
+    };
+    Cost {
+        micro_dollars: known
+            .zip(micro_dollars)
+            .map(|(sum, price)| sum.saturating_add(price)),
+        input_tokens: cost.input_tokens.saturating_add(usage.input_tokens),
+        output_tokens: cost.output_tokens.saturating_add(usage.output_tokens),
+        calls: cost.calls.saturating_add(1),
+    }
+}
+
+/// Writes, and waits out what passes by itself: a full disk, a busy store.
+async fn write_patiently(shared: &Shared, write: StepWrite) -> Result<Written, StoreError> {
+    let stop = shared.parts.tasks.stop_token();
+    let mut wait = WRITE_WAIT_MIN;
+    loop {
+        let failed = match shared.parts.store.write_step(write.clone()).await {
+            Err(error) if passes(&error) => error,
+            done => return done,
+        };
+        tracing::warn!(run = %write.run, "a step could not be written yet: {failed}");
+        tokio::select! {
+            () = stop.cancelled() => return Err(failed),
+            () = tokio::time::sleep(wait) => wait = (wait * 2).min(WRITE_WAIT_MAX),
+        }
+    }
+}
+
+fn calls_model(effect: &Effect) -> bool {
+    matches!(effect, Effect::CallModel { .. })
+}
+
+/// Whether a write that failed may work by itself later.
+fn passes(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Full | StoreError::Io(_) | StoreError::Overloaded(_)
+    )
+}
+
+fn cut_note(order: &Order) -> Option<String> {
+    let (turns, model) = (order.turns_left_out, order.candidate.id());
+    (turns > 0).then(|| {
+        format!(
+            "The oldest turns of the conversation ({turns}) were left out: it is longer than the window of {model}."
+        )
+    })
+}
+
+fn paused_sentence(purse: Purse, limit: u64, spent: u64) -> String {
+    format!(
+        "The {purse} budget of {} does not cover the next model call ({} are spent or reserved). Allow more to go on, or stop the run.",
+        dollars(limit),
+        dollars(spent)
+    )
+}

@@ -1,0 +1,129 @@
+//! Order and cut of a conversation.
+
+use super::*;
+use hob_wire::ToolCall;
+use serde_json::json;
+
+fn said(role: Role, text: &str, own: bool) -> Spoken {
+    Spoken::new(role, Content::from(text), own)
+}
+
+fn weigh(parts: &[Part]) -> u64 {
+    let words = parts.iter().map(|part| match part {
+        Part::Text { text } => text.len() as u64 / 4,
+        _ => 1,
+    });
+    words.sum()
+}
+
+fn calls(ids: &[&str]) -> Spoken {
+    let call = |id: &&str| {
+        Part::ToolCall(ToolCall {
+            id: (*id).to_owned(),
+            name: "read".to_owned(),
+            args: json!({}),
+        })
+    };
+    let parts = Content::Parts(ids.iter().map(call).collect());
+    Spoken::new(Role::Assistant, parts, true)
+}
+
+fn result(id: &str, text: &str) -> Spoken {
+    let result = ToolResult {
+        id: id.to_owned(),
+        content: vec![Part::Text {
+            text: text.to_owned(),
+        }],
+        is_error: false,
+    };
+    Spoken::new(
+        Role::Tool,
+        Content::Parts(vec![Part::ToolResult(result)]),
+        true,
+    )
+}
+
+fn shape(fitted: &Fitted) -> Vec<String> {
+    let part = |part: &Part| match part {
+        Part::Text { text } => text.clone(),
+        Part::ToolCall(call) => format!("call {}", call.id),
+        Part::ToolResult(result) => match &result.content[..] {
+            [Part::Text { text }] => format!("{}={text}", result.id),
+            _ => result.id.clone(),
+        },
+        other => format!("{other:?}"),
+    };
+    let message = |message: &PromptMessage| {
+        let parts: Vec<String> = message.parts.iter().map(part).collect();
+        format!("{}: {}", message.role.as_str(), parts.join(", "))
+    };
+    fitted.messages.iter().map(message).collect()
+}
+
+#[test]
+fn results_follow_their_calls_whenever_they_came() {
+    let spoken = vec![
+        said(Role::User, "do", true),
+        calls(&["a", "b", "c"]),
+        result("b", "two"),
+        said(Role::User, "hurry", true),
+        result("a", "one"),
+        result("stray", "zero"),
+    ];
+    assert_eq!(
+        shape(&fit(spoken, None, false, &weigh)),
+        [
+            "user: do",
+            "assistant: call a, call b, call c",
+            "tool: a=one, b=two, c=No result of this call is known.",
+            "user: hurry",
+        ]
+    );
+}
+
+#[test]
+fn the_oldest_turns_go_first_and_the_runs_own_turn_stays_whole() {
+    let long = "word ".repeat(100);
+    let spoken = vec![
+        said(Role::User, &format!("one {long}"), false),
+        said(Role::Assistant, "yes", false),
+        said(Role::User, "two", false),
+        said(Role::Assistant, "well", false),
+        said(Role::User, "task", true),
+        said(Role::Assistant, "working", true),
+        said(Role::User, &format!("steer {long}"), true),
+    ];
+    let fitted = fit(spoken.clone(), Some(170), false, &weigh);
+    assert_eq!(fitted.turns_left_out, 1);
+    assert_eq!(shape(&fitted)[0], "user: two");
+    let tight = fit(spoken, Some(10), false, &weigh);
+    assert_eq!(tight.turns_left_out, 2);
+    assert_eq!(shape(&tight)[..2], ["user: task", "assistant: working"]);
+    assert_eq!(tight.messages.len(), 3);
+}
+
+#[test]
+fn thoughts_go_back_only_to_the_run_that_had_them() {
+    let thinking = |own| Spoken {
+        role: Role::Assistant,
+        parts: vec![
+            Part::Thinking {
+                text: "hm".to_owned(),
+                signature: Some("proof".to_owned()),
+            },
+            Part::Text {
+                text: "so".to_owned(),
+            },
+        ],
+        own,
+    };
+    let thoughts = |fitted: &Fitted| {
+        let parts = fitted.messages.iter().flat_map(|message| &message.parts);
+        parts
+            .filter(|part| matches!(part, Part::Thinking { .. }))
+            .count()
+    };
+    let spoken = vec![thinking(false), thinking(true)];
+    assert_eq!(thoughts(&fit(spoken.clone(), None, true, &weigh)), 1);
+    assert_eq!(thoughts(&fit(spoken, None, false, &weigh)), 0);
+}

@@ -1,0 +1,204 @@
+//! How a run reaches tools: over the bus, like anybody. Invariants: nothing is executed without a
+//! ticket of the permission room; an answer tells apart what surely did not run from what nobody
+//! can tell.
+
+use hob_bus::Caller;
+use hob_wire::rooms::permission::{self, AskParams, WithdrawParams};
+use hob_wire::rooms::tool::{
+    Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, List,
+    ListParams, Probe, Probed,
+};
+use hob_wire::work::{Decision, Tier, ToolContext, ToolSpec};
+use hob_wire::{ErrorCode, RunId, ToolCall, ToolResult, WireError};
+use std::collections::BTreeSet;
+
+/// The tools of one run, as far as it may reach.
+#[derive(Clone, Debug)]
+pub(crate) struct Hands {
+    pub(crate) caller: Caller,
+    pub(crate) run: RunId,
+    pub(crate) session_key: String,
+    pub(crate) workspace: Option<String>,
+    pub(crate) ceiling: Option<Tier>,
+    /// Only these; all when missing.
+    pub(crate) only: Option<BTreeSet<String>>,
+}
+
+/// What became of asking for a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    Allowed {
+        ticket: Option<String>,
+        digest: Option<String>,
+    },
+    Denied {
+        reason: String,
+    },
+    /// There is nothing to ask: the call cannot run.
+    Impossible {
+        reason: String,
+    },
+}
+
+/// What became of running a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Ran {
+    /// The tool's own answer, or the reason why it never began.
+    Answered(ToolResult),
+    /// Nobody knows whether it happened.
+    Unanswered(String),
+}
+
+impl Hands {
+    /// The tools a model is told of, in a fixed order.
+    pub(crate) async fn offered(&self) -> Result<Vec<ToolSpec>, WireError> {
+        if self.only.as_ref().is_some_and(BTreeSet::is_empty) {
+            return Ok(Vec::new());
+        }
+        let mut tools = self.caller.call::<List>(&ListParams {}).await?.tools;
+        tools.retain(|tool| self.may_use(&tool.name));
+        tools.retain(|tool| self.ceiling.is_none_or(|ceiling| tool.tier <= ceiling));
+        tools.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(tools)
+    }
+
+    /// Asks whether a call may run; waits for a person if it must. `approved` is the digest of a
+    /// yes from before a restart.
+    /// Then, too, its service may not be back yet and is waited for.
+    pub(crate) async fn ask(
+        &self,
+        call: ToolCall,
+        approved: Option<String>,
+        resumed: bool,
+    ) -> Asked {
+        if !call.args.is_object() {
+            let reason = "The arguments are not a JSON object. Call it again with arguments that fit its schema.";
+            return Asked::Impossible {
+                reason: reason.to_owned(),
+            };
+        }
+        let unknown = || Asked::Impossible {
+            reason: format!("There is no tool '{}' in this run.", call.name),
+        };
+        if !self.may_use(&call.name) {
+            return unknown();
+        }
+        let describe = DescribeParams {
+            name: call.name.clone(),
+            wait: resumed,
+        };
+        let tool = match self.caller.call::<Describe>(&describe).await {
+            Ok(tool) => tool,
+            Err(error) if error.code == ErrorCode::NotFound => return unknown(),
+            Err(error) => {
+                let reason = error.message;
+                return Asked::Impossible { reason };
+            }
+        };
+        let context = self.context(&call);
+        let question = AskParams {
+            tool,
+            args: call.args,
+            context,
+            ceiling: self.ceiling,
+            approved,
+        };
+        match self.caller.call::<permission::Ask>(&question).await {
+            Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {
+                ticket: ruling.ticket,
+                digest: ruling.digest,
+            },
+            Ok(ruling) => Asked::Denied {
+                reason: ruling
+                    .reason
+                    .unwrap_or_else(|| "This call was denied.".to_owned()),
+            },
+            // Without a yes it does not run.
+            Err(error) => Asked::Denied {
+                reason: format!("No permission could be had: {}", error.message),
+            },
+        }
+    }
+
+    /// Runs a call.
+    pub(crate) async fn execute(&self, call: ToolCall, ticket: Option<String>) -> Ran {
+        let id = call.id.clone();
+        let params = self.execution(call, ticket);
+        match self.caller.call::<Execute>(&params).await {
+            Ok(executed) => Ran::Answered(result(id, executed)),
+            Err(error) if leaves_doubt(error.code) => Ran::Unanswered(error.message),
+            Err(error) => Ran::Answered(super::story::told(&id, error.message, true)),
+        }
+    }
+
+    /// Asks whether an earlier call happened; what cannot be found out is unknown.
+    pub(crate) async fn probe(&self, call: ToolCall) -> Probed {
+        let params = self.execution(call, None);
+        let probed = self.caller.call::<Probe>(&params).await;
+        probed.unwrap_or_else(|error| Probed::Unknown {
+            known: format!("The tool could not be asked: {}", error.message),
+        })
+    }
+
+    /// Tells the tool to stop a call; answers when it has ended.
+    pub(crate) async fn cancel(&self, call: String) {
+        let params = CancelParams {
+            run_id: self.run,
+            call_id: call,
+        };
+        if let Err(error) = self.caller.call::<Cancel>(&params).await {
+            tracing::warn!(run = %self.run, "a call could not be stopped: {error}");
+        }
+    }
+
+    /// Takes back every question of the run.
+    pub(crate) async fn withdraw(&self) {
+        let params = WithdrawParams { run_id: self.run };
+        let withdrawn = self.caller.call::<permission::Withdraw>(&params).await;
+        if let Err(error) = withdrawn {
+            tracing::debug!(run = %self.run, "its questions could not be taken back: {error}");
+        }
+    }
+
+    fn may_use(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(name))
+    }
+
+    fn execution(&self, call: ToolCall, ticket: Option<String>) -> ExecuteParams {
+        let context = self.context(&call);
+        ExecuteParams {
+            name: call.name,
+            args: call.args,
+            context,
+            ticket,
+        }
+    }
+
+    fn context(&self, call: &ToolCall) -> ToolContext {
+        ToolContext {
+            session_key: Some(self.session_key.clone()),
+            run_id: Some(self.run),
+            call_id: Some(call.id.clone()),
+            key: Some(format!("{}:{}", self.run, call.id)),
+            workspace: self.workspace.clone(),
+        }
+    }
+}
+
+/// The tool's answer as the model is told it.
+pub(crate) fn result(id: String, executed: Executed) -> ToolResult {
+    ToolResult {
+        id,
+        content: executed.content,
+        is_error: executed.is_error,
+    }
+}
+
+/// Whether a failure leaves open if the call happened: its service went away, stayed silent or
+/// fell over while it ran.
+fn leaves_doubt(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::ServiceUnavailable | ErrorCode::Timeout | ErrorCode::Internal
+    )
+}

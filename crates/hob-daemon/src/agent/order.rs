@@ -1,0 +1,128 @@
+//! One model call, ready to be made: which model, what it is shown, what it may cost. Pure but
+//! for the list of tools it is given.
+
+use super::conversation::{self, Spoken};
+use super::prompt;
+use hob_models::{Candidate, Prompt, ToolWord, price};
+use hob_wire::rooms::agent::{Sampling, ToolChoice};
+use hob_wire::work::{Effect, ToolSpec};
+use hob_wire::{Part, Usage};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Tokens an answer is reserved for when neither caller nor model says how long it may be.
+const OUTPUT_TOKENS: u64 = 8_192;
+
+/// What a model is asked with, before it is known which.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Request {
+    /// Layers, the stable ones first.
+    pub(crate) system: Vec<String>,
+    pub(crate) spoken: Vec<Spoken>,
+    pub(crate) tools: Vec<ToolSpec>,
+    /// Tools that are the caller's to run.
+    pub(crate) client_tools: Vec<ToolWord>,
+    pub(crate) tool_choice: Option<ToolChoice>,
+    pub(crate) schema: Option<Value>,
+    pub(crate) options: Sampling,
+    /// Whether thoughts may go back: only to the model that had them.
+    pub(crate) keep_thoughts: bool,
+    /// Less room than the window, after a provider found the conversation too long.
+    pub(crate) room_cap: Option<u64>,
+}
+
+/// A model call.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    pub(crate) candidate: Candidate,
+    pub(crate) prompt: Prompt,
+    /// What it may cost at the most; nothing when the price is not known.
+    pub(crate) reserved: Option<u64>,
+    pub(crate) input_tokens: u64,
+    pub(crate) turns_left_out: usize,
+    /// What repeating a call of each tool does.
+    pub(crate) effects: BTreeMap<String, Effect>,
+}
+
+impl Order {
+    pub(crate) fn new(candidate: Candidate, request: Request) -> Order {
+        let effects = effects(&request.tools);
+        let facts = candidate.facts();
+        let mut prompt = Prompt {
+            system: request.system,
+            tools: words(request.tools, request.client_tools),
+            tool_choice: request.tool_choice,
+            schema: request.schema,
+            options: request.options,
+            ..Prompt::default()
+        };
+        let output_tokens = output_tokens(&prompt.options, facts.output_tokens);
+        let fixed = candidate.count_prompt(&prompt);
+        let window = facts.context_tokens.map(|window| {
+            // A small window is shared evenly; a large one leaves room for the longest answer.
+            let answer = output_tokens.min(window / 4);
+            window.saturating_sub(fixed).saturating_sub(answer)
+        });
+        let room = match (window, request.room_cap) {
+            (Some(window), Some(cap)) => Some(window.min(cap)),
+            (window, cap) => window.or(cap),
+        };
+        let weigh = |parts: &[Part]| candidate.count_tokens(parts);
+        let fitted = conversation::fit(request.spoken, room, request.keep_thoughts, &weigh);
+        prompt.messages = fitted.messages;
+        if fitted.turns_left_out > 0 {
+            prompt.system.push(prompt::left_out(fitted.turns_left_out));
+        }
+        let input_tokens = candidate.count_prompt(&prompt);
+        let worst = Usage {
+            input_tokens,
+            output_tokens,
+            cached_tokens: 0,
+        };
+        Order {
+            reserved: facts.price.map(|price| price::cost(&price, &worst)),
+            input_tokens,
+            turns_left_out: fitted.turns_left_out,
+            effects,
+            prompt,
+            candidate,
+        }
+    }
+
+    /// The most a call of this candidate's price costs.
+    pub(crate) fn price_of(&self, usage: &Usage) -> Option<u64> {
+        let price = self.candidate.facts().price;
+        price.map(|price| price::cost(&price, usage))
+    }
+}
+
+/// The candidates with the one that answered last in front: what failed before is not asked anew
+/// at every step.
+pub(crate) fn from_last(mut candidates: Vec<Candidate>, last: Option<&str>) -> Vec<Candidate> {
+    let found = last.and_then(|last| candidates.iter().position(|one| one.id() == last));
+    candidates.rotate_left(found.unwrap_or(0));
+    candidates
+}
+
+fn output_tokens(options: &Sampling, most: Option<u64>) -> u64 {
+    let asked = options.max_output_tokens.map(u64::from);
+    let default = most.map_or(OUTPUT_TOKENS, |most| most.min(OUTPUT_TOKENS));
+    asked.unwrap_or(default)
+}
+
+fn words(tools: Vec<ToolSpec>, client_tools: Vec<ToolWord>) -> Vec<ToolWord> {
+    let ours = tools.into_iter().map(|tool| ToolWord {
+        name: tool.name,
+        description: tool.description,
+        parameters: tool.parameters,
+    });
+    ours.chain(client_tools).collect()
+}
+
+fn effects(tools: &[ToolSpec]) -> BTreeMap<String, Effect> {
+    let names = tools.iter().flat_map(|tool| {
+        let names = std::iter::once(&tool.name).chain(&tool.aliases);
+        names.map(|name| (name.clone(), tool.effect))
+    });
+    names.collect()
+}

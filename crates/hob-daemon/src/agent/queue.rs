@@ -1,0 +1,299 @@
+//! Whose turn it is: one task that owns it. Each session's runs go one after the other in the
+//! order they were accepted, which the store knows; sessions take turns for the slots.
+//!
+//! Invariants: no more runs are at work than there are slots, resumed ones included; a run that
+//! fails inside hob is tried a few times, then ended, and holds up nobody but its own session.
+
+use super::driver::{Driver, Ending};
+use super::shared::Shared;
+use futures_util::FutureExt;
+use hob_store::{RunRow, StoreError};
+use hob_wire::id::SessionRef;
+use hob_wire::{RunId, SessionId};
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+/// Words waiting for the owner.
+const INBOX_MAX: usize = 1_024;
+/// How often a driver may fall over before its run is ended.
+const FALLS_MAX: u32 = 3;
+/// The wait after a driver's first fall; it doubles.
+const FALL_WAIT: Duration = Duration::from_millis(200);
+
+/// How the room speaks to the owner.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    words: mpsc::Sender<Word>,
+}
+
+#[derive(Debug)]
+enum Word {
+    /// A session has, or may have, something to run.
+    Look(SessionId),
+    /// A session's turn is over.
+    Ended { session: SessionId, turn: Turn },
+}
+
+/// What became of a session's turn.
+#[derive(Debug)]
+enum Turn {
+    /// It had nothing to run.
+    Idle,
+    /// A run went to its end, or changed hands.
+    Ran,
+    /// The driver of this run fell over.
+    Fell(RunId),
+    /// The house is closing, or this run cannot be helped: it waits for the next start.
+    Stuck,
+}
+
+/// Where a session stands.
+#[derive(Debug, PartialEq, Eq)]
+enum Lane {
+    Ready,
+    Busy { look_again: bool },
+    Stuck,
+}
+
+/// The task that owns all this.
+pub(crate) struct Owner {
+    shared: Arc<Shared>,
+    queue: Queue,
+    words: mpsc::Receiver<Word>,
+    lanes: HashMap<SessionId, Lane>,
+    ready: VecDeque<SessionId>,
+    /// The run of a session whose driver fell over, and how often.
+    falls: HashMap<SessionId, (RunId, u32)>,
+}
+
+impl Queue {
+    pub(crate) fn new(shared: &Arc<Shared>) -> (Queue, Owner) {
+        let (sender, words) = mpsc::channel(INBOX_MAX);
+        let queue = Queue { words: sender };
+        let owner = Owner {
+            shared: Arc::clone(shared),
+            queue: queue.clone(),
+            words,
+            lanes: HashMap::new(),
+            ready: VecDeque::new(),
+            falls: HashMap::new(),
+        };
+        (queue, owner)
+    }
+
+    /// Says that a session has something to run.
+    pub(crate) async fn look(&self, session: SessionId) {
+        // The owner ends only with the house.
+        let _ = self.words.send(Word::Look(session)).await;
+    }
+}
+
+impl Owner {
+    /// Takes up what a former daemon left, in the order it came, then gives turns for ever.
+    pub(crate) async fn run(mut self) {
+        self.take_up().await;
+        loop {
+            let slots = Arc::clone(&self.shared.slots);
+            tokio::select! {
+                word = self.words.recv() => match word {
+                    Some(word) => self.hear(word),
+                    None => return,
+                },
+                slot = slots.acquire_owned(), if !self.ready.is_empty() => match slot {
+                    Ok(slot) => self.start_next(slot),
+                    Err(_) => return,
+                },
+            }
+        }
+    }
+
+    /// Runs that were not finished when the last daemon ended. They are read as lines only; each
+    /// is loaded when it has a slot.
+    async fn take_up(&mut self) {
+        let mut wait = FALL_WAIT;
+        loop {
+            match self.shared.parts.store.unfinished_runs().await {
+                Ok(runs) => {
+                    if !runs.is_empty() {
+                        tracing::info!(runs = runs.len(), "unfinished runs are taken up");
+                    }
+                    for run in runs {
+                        self.look(run.session_id);
+                    }
+                    return;
+                }
+                Err(error) => tracing::error!("unfinished runs cannot be read yet: {error}"),
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(Duration::from_secs(10));
+        }
+    }
+
+    fn hear(&mut self, word: Word) {
+        match word {
+            Word::Look(session) => self.look(session),
+            Word::Ended { session, turn } => self.ended(session, &turn),
+        }
+    }
+
+    fn look(&mut self, session: SessionId) {
+        match self.lanes.get_mut(&session) {
+            Some(Lane::Busy { look_again }) => *look_again = true,
+            Some(Lane::Ready) => {}
+            Some(Lane::Stuck) | None => self.make_ready(session),
+        }
+    }
+
+    fn make_ready(&mut self, session: SessionId) {
+        self.lanes.insert(session, Lane::Ready);
+        self.ready.push_back(session);
+    }
+
+    fn ended(&mut self, session: SessionId, turn: &Turn) {
+        let asked = self.lanes.remove(&session) == Some(Lane::Busy { look_again: true });
+        match turn {
+            Turn::Idle if !asked => {}
+            Turn::Idle => self.make_ready(session),
+            Turn::Ran => {
+                self.falls.remove(&session);
+                self.make_ready(session);
+            }
+            Turn::Fell(run) => {
+                let fallen = self.falls.entry(session).or_insert((*run, 0));
+                let before = if fallen.0 == *run { fallen.1 } else { 0 };
+                *fallen = (*run, before + 1);
+                self.make_ready(session);
+            }
+            Turn::Stuck => {
+                self.lanes.insert(session, Lane::Stuck);
+            }
+        }
+    }
+
+    /// Gives a slot to the session that waits longest.
+    fn start_next(&mut self, slot: OwnedSemaphorePermit) {
+        let Some(session) = self.ready.pop_front() else {
+            return;
+        };
+        self.lanes.insert(session, Lane::Busy { look_again: false });
+        let turn = SessionTurn {
+            shared: Arc::clone(&self.shared),
+            session,
+            fallen: self.falls.get(&session).copied(),
+        };
+        let queue = self.queue.clone();
+        let tasks = &self.shared.parts.tasks;
+        tasks.spawn("agent run", async move {
+            let turn = turn.take(slot).await;
+            let _ = queue.words.send(Word::Ended { session, turn }).await;
+        });
+    }
+}
+
+/// One session's turn: the first of its runs that has not ended.
+struct SessionTurn {
+    shared: Arc<Shared>,
+    session: SessionId,
+    /// The run whose driver fell over before, and how often.
+    fallen: Option<(RunId, u32)>,
+}
+
+impl SessionTurn {
+    async fn take(self, slot: OwnedSemaphorePermit) -> Turn {
+        let session = SessionRef::Id(self.session);
+        let row = match self.shared.parts.store.next_run(&session).await {
+            Ok(Some(row)) => row,
+            Ok(None) | Err(StoreError::NotFound(_)) => return Turn::Idle,
+            Err(error) => {
+                tracing::error!("the next run of a session cannot be read: {error}");
+                drop(slot);
+                return self.pause(1, Turn::Ran).await;
+            }
+        };
+        let run = row.id;
+        let fallen = self.fallen.filter(|(fallen, _)| *fallen == run);
+        let falls = fallen.map_or(0, |(_, falls)| falls);
+        if falls > FALLS_MAX {
+            return self.give_up(row).await;
+        }
+        let driven = AssertUnwindSafe(drive(&self.shared, row, slot)).catch_unwind();
+        let turn = match driven.await {
+            Ok(Ok(Ending::Over)) => return Turn::Ran,
+            Ok(Ok(Ending::Left)) => Turn::Stuck,
+            Ok(Err(error)) if is_final(&error) => {
+                tracing::error!(%run, "the run cannot go on: {error}");
+                Turn::Stuck
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%run, "the run's driver ended: {error}");
+                Turn::Fell(run)
+            }
+            Err(_) => {
+                tracing::error!(%run, "the run's driver panicked; it is taken up again");
+                Turn::Fell(run)
+            }
+        };
+        self.shared.live.put_down(&run);
+        match turn {
+            Turn::Fell(_) => self.pause(falls, turn).await,
+            turn => turn,
+        }
+    }
+
+    /// Ends a run that cannot be driven.
+    async fn give_up(&self, row: RunRow) -> Turn {
+        let run = row.id;
+        let parked = async {
+            let driver = Driver::load(&self.shared, row).await?;
+            driver.park().await
+        };
+        match AssertUnwindSafe(parked).catch_unwind().await {
+            Ok(Ok(view)) => {
+                self.shared.live.end(&run, view);
+                Turn::Ran
+            }
+            Ok(Err(error)) => {
+                tracing::error!(%run, "the run cannot even be ended: {error}");
+                Turn::Stuck
+            }
+            Err(_) => {
+                tracing::error!(%run, "ending the run panicked; it is left alone until the next start");
+                Turn::Stuck
+            }
+        }
+    }
+
+    async fn pause(&self, falls: u32, turn: Turn) -> Turn {
+        let stop = self.shared.parts.tasks.stop_token();
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(FALL_WAIT * 2_u32.pow(falls.min(6))) => {}
+        }
+        turn
+    }
+}
+
+async fn drive(
+    shared: &Arc<Shared>,
+    row: RunRow,
+    slot: OwnedSemaphorePermit,
+) -> Result<Ending, StoreError> {
+    let run = row.id;
+    let mut driver = Driver::load(shared, row).await?;
+    let ending = driver.drive(slot).await?;
+    if ending == Ending::Over {
+        shared.live.end(&run, driver.view());
+    }
+    Ok(ending)
+}
+
+/// Whether this daemon can do nothing more for any run.
+fn is_final(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Closed | StoreError::Fenced { .. } | StoreError::Damaged { .. }
+    )
+}

@@ -1,0 +1,272 @@
+//! A house with sessions, tools, permissions and the agent, on a scripted model. It can be closed
+//! and opened again on the same files, as after a restart.
+
+use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::home::Home;
+use hob_kit::mask::Mask;
+use hob_kit::settings::{Catalog, Settings};
+use hob_kit::tasks::Tasks;
+use hob_kit::world::Env;
+use hob_models::EnvKeys;
+use hob_net::{Http, NetParts};
+use hob_sim::{Answer, Asked, Dialect, Sim};
+use hob_store::{Store, StoreOptions};
+use hob_wire::WireError;
+use hob_wire::rooms::agent::{
+    Abort, Aborted, Run, RunParams, RunReply, RunSelector, RunView, Status,
+};
+use serde_json::Value;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Generous, because test machines are noisy; nothing waits that long unless it is broken.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A house in a folder of its own.
+pub(crate) struct House {
+    pub(crate) store: Store,
+    pub(crate) bus: Bus,
+    pub(crate) tasks: Tasks,
+    pub(crate) settings: watch::Sender<Arc<Settings>>,
+    heard: Arc<Mutex<Vec<Notice>>>,
+    folder: PathBuf,
+}
+
+/// A folder that goes with its test.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// A house on one scripted model, `sim/small`.
+pub(crate) fn house(folder: &Path, sim: &Sim) -> House {
+    House::open(folder, &config(sim, ""))
+}
+
+/// The config file for a scripted model, with more lines of the test's own on top.
+pub(crate) fn config(sim: &Sim, more: &str) -> String {
+    let url = sim.url(Dialect::OpenaiChat);
+    format!(
+        "{more}\n[model]\ndefault = [\"sim/small\"]\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\nprice_input = \"1\"\nprice_output = \"2\"\n"
+    )
+}
+
+/// A server whose model always says the same.
+pub(crate) fn saying(words: &'static str) -> Sim {
+    Sim::start(move |_| Answer::words(words))
+}
+
+/// A server with a brain.
+pub(crate) fn thinking(brain: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Sim {
+    Sim::start(brain)
+}
+
+/// Results the conversation holds since the last word of a person.
+pub(crate) fn results(asked: &Asked) -> usize {
+    let since = asked.messages.iter().rev();
+    let since = since.take_while(|said| said.role != hob_wire::Role::User);
+    since.map(|said| said.tool_results.len()).sum()
+}
+
+pub(crate) fn task(session: &str, task: &str) -> RunParams {
+    RunParams {
+        session_key: session.to_owned(),
+        task: task.to_owned(),
+        ..RunParams::default()
+    }
+}
+
+pub(crate) fn waiting(session: &str, words: &str) -> RunParams {
+    RunParams {
+        wait: true,
+        ..task(session, words)
+    }
+}
+
+impl House {
+    pub(crate) fn open(folder: &Path, config: &str) -> House {
+        let home = Home::at(folder);
+        home.ensure().expect("makes it");
+        let had_life = home.database().exists();
+        let (publisher, inbox) = publisher();
+        let store = Store::open(StoreOptions {
+            database: home.database(),
+            clock: Clock::system(),
+            dice: Dice::system(),
+            publisher,
+            had_life,
+        })
+        .expect("opens");
+        let tasks = Tasks::new();
+        let bus = Bus::new(BusParts {
+            log: store.event_log(),
+            inbox,
+            clock: Clock::system(),
+            dice: Dice::system(),
+            tasks: tasks.clone(),
+            limits: BusLimits::default(),
+            version: "0.0.0".to_owned(),
+        });
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let listener = Arc::clone(&heard);
+        let watcher = Room::new("watcher").subscribe("*", move |notice| {
+            listener.lock().expect("is sound").push(notice);
+            async {}
+        });
+        bus.serve(watcher).expect("is served");
+        let settings = settings(config);
+        let house = House {
+            store,
+            bus,
+            tasks,
+            settings,
+            heard,
+            folder: folder.to_owned(),
+        };
+        house.serve(&home);
+        house
+    }
+
+    fn serve(&self, home: &Home) {
+        let serve = |room| self.bus.serve(room).expect("is served");
+        serve(hob_daemon::session::room(&self.store));
+        serve(hob_daemon::permission::room(
+            hob_daemon::permission::Parts {
+                store: self.store.clone(),
+                clock: Clock::system(),
+                dice: Dice::system(),
+                settings: self.settings.subscribe(),
+            },
+        ));
+        serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
+            bus: self.bus.clone(),
+            clock: Clock::system(),
+            settings: self.settings.subscribe(),
+            home: home.clone(),
+        }));
+        let http = Http::new(NetParts::new(Clock::system())).expect("a client");
+        hob_daemon::agent::serve(hob_daemon::agent::Parts {
+            store: self.store.clone(),
+            bus: self.bus.clone(),
+            tasks: self.tasks.clone(),
+            settings: self.settings.subscribe(),
+            http,
+            keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
+            home: home.clone(),
+            clock: Clock::system(),
+            dice: Dice::system(),
+        })
+        .expect("is served");
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        self.bus.caller("test")
+    }
+
+    pub(crate) async fn run(&self, params: RunParams) -> RunReply {
+        self.try_run(params).await.expect("is accepted")
+    }
+
+    pub(crate) async fn try_run(&self, params: RunParams) -> Result<RunReply, WireError> {
+        let run = self.caller();
+        in_time(run.call::<Run>(&params)).await
+    }
+
+    /// Runs in the background.
+    pub(crate) fn begin(
+        &self,
+        params: RunParams,
+    ) -> tokio::task::JoinHandle<Result<RunReply, WireError>> {
+        let caller = self.caller();
+        #[expect(clippy::disallowed_methods, reason = "a test has no Tasks of its own")]
+        tokio::spawn(async move { caller.call::<Run>(&params).await })
+    }
+
+    pub(crate) async fn status(&self, reply: &RunReply) -> RunView {
+        let selector = RunSelector {
+            run_id: Some(reply.run_id),
+            session_key: None,
+        };
+        let status = self.caller().call::<Status>(&selector).await;
+        status.expect("is there")
+    }
+
+    pub(crate) async fn abort(&self, reply: &RunReply) -> Aborted {
+        let selector = RunSelector {
+            run_id: Some(reply.run_id),
+            session_key: None,
+        };
+        let aborted = self.caller().call::<Abort>(&selector).await;
+        aborted.expect("is stopped")
+    }
+
+    /// Every event of this topic heard so far.
+    pub(crate) fn heard(&self, topic: &str) -> Vec<Value> {
+        let heard = self.heard.lock().expect("is sound");
+        let of_topic = heard.iter().filter(|notice| &*notice.topic == topic);
+        let payload = |notice: &Notice| {
+            serde_json::from_slice(notice.payload.as_deref().unwrap_or(b"null")).expect("is JSON")
+        };
+        of_topic.map(payload).collect()
+    }
+
+    /// Topics of the runs' logged events heard so far, in order.
+    pub(crate) fn topics(&self) -> Vec<String> {
+        let heard = self.heard.lock().expect("is sound");
+        let topics = heard.iter().map(|notice| notice.topic.to_string());
+        topics
+            .filter(|topic| topic.starts_with("run.") && topic != "run.delta")
+            .collect()
+    }
+
+    /// Waits until this many events of a topic were heard.
+    pub(crate) async fn hears(&self, topic: &str, count: usize) -> Vec<Value> {
+        until(|| self.heard(topic).len() >= count).await;
+        self.heard(topic)
+    }
+
+    /// Ends the house as a crash would: nothing more is written, nobody is told.
+    pub(crate) async fn crash(self) -> PathBuf {
+        assert!(self.tasks.finish(DEADLINE).await, "every task ends");
+        self.store.close().await;
+        self.folder
+    }
+
+    /// Stops everything; a hanging task fails the test.
+    pub(crate) async fn close(self) {
+        let drained = self.bus.drain(DEADLINE).await;
+        assert!(drained, "the bus drains");
+        self.crash().await;
+    }
+}
+
+/// Settings of every room in this house.
+fn settings(text: &str) -> watch::Sender<Arc<Settings>> {
+    let catalog = Arc::new(Catalog::new(&[
+        hob_daemon::permission::KEYS,
+        hob_daemon::tool::KEYS,
+        hob_daemon::agent::KEYS,
+        hob_models::KEYS,
+    ]));
+    let settings = Settings::load(&catalog, "test", text, &Env::default()).expect("loads");
+    watch::channel(Arc::new(settings)).0
+}
+
+/// Waits until something is so.
+pub(crate) async fn until(mut so: impl FnMut() -> bool) {
+    let wait = async {
+        while !so() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    in_time(wait).await;
+}
+
+pub(crate) async fn in_time<T>(work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(DEADLINE, work).await;
+    done.expect("in time")
+}
