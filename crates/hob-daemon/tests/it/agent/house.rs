@@ -231,6 +231,9 @@ impl House {
 
     /// Ends the house as a crash would: nothing more is written, nobody is told.
     pub(crate) async fn crash(self) -> PathBuf {
+        self.tasks.stop();
+        // Calls that hang at a service are let go; the drivers have left already.
+        let _ = self.bus.drain(Duration::from_millis(200)).await;
         assert!(self.tasks.finish(DEADLINE).await, "every task ends");
         self.store.close().await;
         self.folder

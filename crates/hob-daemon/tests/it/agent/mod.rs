@@ -2,5 +2,8 @@
 
 mod answers;
 mod bench;
+mod control;
 mod house;
+mod resume;
 mod tools;
+mod trouble;
