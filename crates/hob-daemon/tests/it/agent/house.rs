@@ -14,9 +14,7 @@ use hob_net::{Http, NetParts};
 use hob_sim::{Answer, Asked, Dialect, Sim};
 use hob_store::{Store, StoreOptions};
 use hob_wire::WireError;
-use hob_wire::rooms::agent::{
-    Abort, Aborted, Run, RunParams, RunReply, RunSelector, RunView, Status,
-};
+use hob_wire::rooms::agent::{Run, RunParams, RunReply, RunSelector, RunView, Status};
 use serde_json::Value;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -25,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Generous, because test machines are noisy; nothing waits that long unless it is broken.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A house in a folder of its own.
 pub(crate) struct House {
@@ -193,15 +191,6 @@ impl House {
         };
         let status = self.caller().call::<Status>(&selector).await;
         status.expect("is there")
-    }
-
-    pub(crate) async fn abort(&self, reply: &RunReply) -> Aborted {
-        let selector = RunSelector {
-            run_id: Some(reply.run_id),
-            session_key: None,
-        };
-        let aborted = self.caller().call::<Abort>(&selector).await;
-        aborted.expect("is stopped")
     }
 
     /// Every event of this topic heard so far.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod chat;
 mod control;
 mod house;
 mod resume;

@@ -5,7 +5,7 @@ use super::bench::{self, Hang, World};
 use super::house::{House, config, folder, results, task, thinking, until};
 use hob_sim::{Answer, Gate, Sim};
 use hob_wire::RunId;
-use hob_wire::rooms::agent::{Cause, DoubtAnswer, Resolve, ResolveParams, RunState};
+use hob_wire::rooms::agent::{Cause, DoubtAnswer, ListParams, Resolve, ResolveParams, RunState};
 use hob_wire::rooms::permission::{Answer as PermissionAnswer, AnswerParams, Decision, Question};
 use serde_json::json;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn copy(from: &Path) -> tempfile::TempDir {
 }
 
 async fn the_run(house: &House) -> hob_store::RunRow {
-    let page = house.store.list_runs(Default::default()).await;
+    let page = house.store.list_runs(ListParams::default()).await;
     page.expect("lists").runs.remove(0)
 }
 
