@@ -330,7 +330,14 @@ pub(crate) fn no_model(error: &BookError) -> WireError {
             ErrorCode::InvalidParams
         }
     };
-    refused(code, error.to_string())
+    let refusal = refused(code, error.to_string());
+    match error {
+        // What a face can say better: how to get a first model.
+        BookError::NothingConfigured => {
+            refusal.with_details(serde_json::json!({ "reason": "no-model" }))
+        }
+        _ => refusal,
+    }
 }
 
 fn nothing_selected() -> WireError {

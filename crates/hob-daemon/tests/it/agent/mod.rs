@@ -2,9 +2,5 @@
 
 mod answers;
 mod bench;
-mod chat;
-mod control;
 mod house;
-mod resume;
 mod tools;
-mod trouble;
