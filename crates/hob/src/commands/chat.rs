@@ -138,7 +138,7 @@ impl Chat<'_> {
             }
             Typed::Model(None) => {
                 let model = self.params.model.as_deref();
-                let model = model.unwrap_or("the default model");
+                let model = model.unwrap_or("The default model");
                 self.aside(&format!(
                     "{model} answers; `hob model list` shows the others."
                 ));
@@ -177,7 +177,8 @@ impl Chat<'_> {
         if let Some(completed) = &ending.completed
             && completed.success
         {
-            self.aside(&lines::footer(completed, ending.took_ms));
+            // A blank line ends the turn.
+            self.aside(&format!("{}\n", lines::footer(completed, ending.took_ms)));
         }
         match ending.result() {
             Ok(()) => Ok(()),

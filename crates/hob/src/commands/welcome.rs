@@ -98,9 +98,10 @@ fn state_lines(view: &View, screen: &Screen) -> Vec<String> {
 
 fn steps(view: &View) -> Vec<(&'static str, &'static str)> {
     let mut steps = vec![
-        ("session create chat:main", "make a conversation"),
-        ("session send chat:main \"Hi\"", "add a message to it"),
-        ("session history chat:main", "read it"),
+        ("ask \"what time is it?\"", "ask a model"),
+        ("chat", "talk with one"),
+        ("model list", "which models there are"),
+        ("session list", "your conversations"),
         ("events", "watch what happens"),
         ("gateway describe", "every method and event"),
         ("doctor", "check this machine"),

@@ -9,7 +9,7 @@ use crate::render::Screen;
 use hob_client::{Client, ClientError};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{Abort, Aborted, Allow, Resolve, RunView, Status};
-use hob_wire::rooms::permission::{Answer, Decision, Pending, PendingParams, Question, Reach};
+use hob_wire::rooms::permission::{Answer, Decision, Pending, PendingParams, Question};
 use std::cell::Cell;
 use std::fmt;
 use std::pin::Pin;
@@ -59,6 +59,14 @@ impl<'c> Duty<'c> {
         }));
     }
 
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    pub(super) fn give_up_stopping(&mut self) {
+        self.stop = None;
+    }
+
     /// Puts a question to the person and sends what they say.
     pub(super) fn ask(
         &mut self,
@@ -84,7 +92,7 @@ impl<'c> Duty<'c> {
 
     /// Denies what nobody can be asked.
     pub(super) fn deny(&mut self, question: Question, client: &'c Client) {
-        let answer = question::answer(&question, Decision::Deny, Reach::Once);
+        let answer = question::answer(&question, Decision::Deny);
         self.asked = Some(Asked::Permission(Box::new(question)));
         self.given = Rc::new(Cell::new(true));
         self.answer = Some(Box::pin(async move {

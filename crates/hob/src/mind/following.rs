@@ -24,6 +24,8 @@ use tokio::time::Instant;
 
 /// Events kept while a question is on the screen; beyond that the stream itself waits.
 const BACKLOG_MAX: usize = 4_096;
+/// How long stopping a run is awaited, its daemon being found again included.
+const STOP_WAIT: Duration = Duration::from_secs(15);
 /// How long the end of a run is awaited after it was stopped.
 const END_WAIT: Duration = Duration::from_secs(5);
 /// How long stopping a run may take when nobody reads its words any more.
@@ -117,8 +119,10 @@ impl<'c> Following<'c> {
         }
     }
 
+    /// The end of a stopped run may be told before what had happened is.
     fn is_over(&self) -> bool {
-        self.ending.completed.is_some() || self.ending.waits.is_some()
+        let completed = self.ending.completed.is_some() && !self.duty.is_stopping();
+        completed || self.ending.waits.is_some()
     }
 
     fn wake(&mut self, woken: Woken) -> Result<(), Failure> {
@@ -136,6 +140,10 @@ impl<'c> Following<'c> {
             Woken::Link => {
                 let state = *self.link.borrow_and_update();
                 self.tell(state)
+            }
+            Woken::Overdue if self.ending.completed.is_some() => {
+                self.duty.give_up_stopping();
+                Ok(())
             }
             Woken::Overdue => {
                 self.ending.waits = Some(Wait {
@@ -223,7 +231,7 @@ impl<'c> Following<'c> {
         let Some(asked) = self.waiting.pop_front() else {
             return Ok(());
         };
-        self.shown.break_line()?;
+        self.shown.make_room()?;
         if let Some(person) = self.setting.person {
             let screen = self.shown.asides();
             self.duty.ask(asked, person, screen, self.setting.client);
@@ -303,6 +311,7 @@ impl<'c> Following<'c> {
         self.duty.withdraw(|_| true);
         self.waiting.clear();
         self.duty.stop(self.setting.client, self.run);
+        self.leave_at = Some(Instant::now() + STOP_WAIT);
         self.shown.aside("Stopping …".to_owned())
     }
 

@@ -16,9 +16,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Context that stdin may bring.
-pub const STDIN_BYTES_MAX: usize = 2 * 1_024 * 1_024;
-/// All pictures of a task together; encoded they must fit into a frame of 8 MiB.
-pub const IMAGE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+pub const STDIN_BYTES_MAX: usize = 1_024 * 1_024;
+/// All pictures of a task together; encoded and with the words they must fit into a message.
+pub const IMAGE_BYTES_MAX: usize = 2 * 1_024 * 1_024;
 /// A schema larger than this is a mistake.
 const SCHEMA_BYTES_MAX: usize = 256 * 1_024;
 /// How long stdin is read before a person is told that it is.

@@ -34,7 +34,7 @@ fn a_picture_is_known_by_its_bytes() {
         &[b"\x89PNG".as_slice(), &vec![0; IMAGE_BYTES_MAX]].concat(),
     );
     let refused = images(&matches(&["--image", &huge, "what?"])).expect_err("too large");
-    assert!(refused.sentence.contains("4.0 MiB"), "{}", refused.sentence);
+    assert!(refused.sentence.contains("2.0 MiB"), "{}", refused.sentence);
     let missing = images(&matches(&["--image", "/nowhere.png", "what?"]));
     assert!(
         missing

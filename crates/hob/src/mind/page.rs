@@ -70,15 +70,22 @@ impl Page {
         }
     }
 
-    /// Makes room for a line that is not the model's.
+    /// Ends the line that the words stand on.
     pub fn break_line(&mut self, out: &mut Vec<Print>) {
         let end = self.flow.end_line();
         self.print(&end, out);
     }
 
+    /// Makes room for a line that is not the model's, where both appear on the same screen.
+    pub fn make_room(&mut self, out: &mut Vec<Print>) {
+        if self.screen.width.is_some() {
+            self.break_line(out);
+        }
+    }
+
     /// A line beside the words.
     pub fn aside(&mut self, line: String, out: &mut Vec<Print>) {
-        self.break_line(out);
+        self.make_room(out);
         out.push(Print::Aside(line));
     }
 
@@ -127,6 +134,7 @@ impl Page {
         if text == self.standing {
             return;
         }
+        self.break_line(out);
         self.aside(self.screen.paint(Tone::Quiet, REPLACED), out);
         self.words(Kind::Text, &text, out);
         self.standing = text;

@@ -106,6 +106,17 @@ fn lines_beside_the_words_never_share_a_row_with_them() {
 }
 
 #[test]
+fn a_program_gets_the_words_unbroken_whatever_is_said_beside_them() {
+    let mut page = Page::new(&screen(None));
+    let mut out = Vec::new();
+    page.show(vec![words(1, "one ")], &mut out);
+    page.aside("The daemon is away.".to_owned(), &mut out);
+    page.show(vec![words(1, "two")], &mut out);
+    page.break_line(&mut out);
+    assert_eq!(text(out), "one <The daemon is away.>\ntwo\n");
+}
+
+#[test]
 fn steps_without_a_line_in_between_are_apart() {
     let mut page = Page::new(&screen(None));
     assert_eq!(

@@ -13,6 +13,9 @@ use tokio::io::unix::AsyncFd;
 /// Bytes of one answer; a terminal hands over at most a line of 4 KiB.
 const ANSWER_BYTES_MAX: usize = 4_096;
 
+/// Keys that a hasty person presses before the first is read; more is a paste.
+const KEYS_AT_ONCE_MAX: usize = 3;
+
 /// A terminal with somebody at it.
 #[derive(Debug)]
 pub struct Person {
@@ -43,13 +46,8 @@ impl Person {
         loop {
             let bytes = self.read().await?;
             let text = String::from_utf8_lossy(&bytes);
-            // An arrow or a paste is more than one letter, and no answer.
-            let mut letters = text.chars();
-            if let (Some(letter), None) = (letters.next(), letters.next()) {
-                let letter = letter.to_ascii_lowercase();
-                if keys.contains(&letter) {
-                    return Ok(letter);
-                }
+            if let Some(key) = pressed(&text, keys) {
+                return Ok(key);
             }
         }
     }
@@ -73,6 +71,15 @@ impl Person {
         buffer.truncate(length);
         Ok(buffer)
     }
+}
+
+/// The first of `keys` in what a terminal handed over. An arrow or a paste is no answer.
+fn pressed(text: &str, keys: &[char]) -> Option<char> {
+    if text.starts_with('\u{1b}') || text.chars().count() > KEYS_AT_ONCE_MAX {
+        return None;
+    }
+    let mut letters = text.chars().map(|letter| letter.to_ascii_lowercase());
+    letters.find(|letter| keys.contains(letter))
 }
 
 /// The terminal's modes, changed until this is dropped.
@@ -100,3 +107,7 @@ impl Drop for Modes<'_> {
             rustix::termios::tcsetattr(self.terminal.get_ref(), OptionalActions::Now, &self.former);
     }
 }
+
+#[cfg(test)]
+#[path = "person_tests.rs"]
+mod tests;

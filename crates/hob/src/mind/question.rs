@@ -11,7 +11,7 @@ use crate::render::{Screen, Tone, moment};
 use crate::terminal::Terminal;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{AllowParams, ResolveParams, RunInDoubtPayload, RunPausedPayload};
-use hob_wire::rooms::permission::{AnswerParams, Decision, Question, Reach};
+use hob_wire::rooms::permission::{AnswerParams, Decision, Question};
 use hob_wire::work::DoubtAnswer;
 use std::io;
 
@@ -132,27 +132,22 @@ async fn choose(person: &Person, screen: &Screen, answers: &[(char, &str)]) -> i
 }
 
 async fn ask_permission(question: &Question, person: &Person, screen: &Screen) -> io::Result<Said> {
-    let answers = [
-        ('y', "yes, once"),
-        ('a', "always in this session"),
-        ('n', "no"),
-        ('s', "stop"),
-    ];
-    let (decision, scope) = match choose(person, screen, &answers).await? {
-        'y' => (Decision::Allow, Reach::Once),
-        'a' => (Decision::Allow, Reach::Session),
+    let answers = [('y', "yes, once"), ('n', "no"), ('s', "stop the run")];
+    let decision = match choose(person, screen, &answers).await? {
+        'y' => Decision::Allow,
         's' => return Ok(Said::Stop),
-        _ => (Decision::Deny, Reach::Once),
+        _ => Decision::Deny,
     };
-    Ok(Said::Permission(answer(question, decision, scope)))
+    Ok(Said::Permission(answer(question, decision)))
 }
 
 /// An answer bound to the question as it was shown.
-pub fn answer(question: &Question, decision: Decision, scope: Reach) -> AnswerParams {
+pub fn answer(question: &Question, decision: Decision) -> AnswerParams {
     AnswerParams {
         id: question.id.clone(),
         decision,
-        scope: (decision == Decision::Allow).then_some(scope),
+        // The room knows no farther reach yet.
+        scope: None,
         digest: Some(question.digest.clone()),
     }
 }

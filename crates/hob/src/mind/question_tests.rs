@@ -75,14 +75,11 @@ fn a_doubt_shows_tool_arguments_beginning_and_what_is_known() {
 #[test]
 fn an_answer_is_bound_to_what_was_shown() {
     let question = permission(None);
-    let allowed = answer(&question, Decision::Allow, Reach::Session);
-    assert_eq!(
-        (allowed.id.as_str(), allowed.digest.as_deref()),
-        ("q1", Some("d1"))
-    );
-    assert_eq!(allowed.scope, Some(Reach::Session));
-    let denied = answer(&question, Decision::Deny, Reach::Session);
-    assert_eq!((denied.decision, denied.scope), (Decision::Deny, None));
+    for decision in [Decision::Allow, Decision::Deny] {
+        let given = answer(&question, decision);
+        assert_eq!((given.id.as_str(), given.decision), ("q1", decision));
+        assert_eq!(given.digest.as_deref(), Some("d1"));
+    }
 }
 
 #[test]

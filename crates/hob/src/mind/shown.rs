@@ -96,6 +96,11 @@ impl<'c> Shown<'c> {
     }
 
     /// Makes room for something that is not the model's.
+    pub(super) fn make_room(&mut self) -> Result<(), Failure> {
+        self.print(Page::make_room)
+    }
+
+    /// Ends the line that the words stand on.
     pub(super) fn break_line(&mut self) -> Result<(), Failure> {
         self.print(Page::break_line)
     }

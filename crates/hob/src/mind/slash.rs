@@ -73,6 +73,7 @@ pub fn help() -> Vec<String> {
         format!("  {left:<16} {what}")
     });
     let more = [
+        String::new(),
         "  A line that ends with \\ goes on in the next; a paste stays together.".to_owned(),
         "  Ctrl-C stops the run, and what had happened is said.".to_owned(),
     ];

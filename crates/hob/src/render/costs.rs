@@ -2,7 +2,7 @@
 
 use super::runs::money;
 use super::table::Table;
-use super::words::{count, grouped, one_line};
+use super::words::{count, dollars, grouped, one_line};
 use super::{Screen, Tone};
 use hob_wire::rooms::cost::{CostRow, CostSummary};
 use jiff::civil::Date;
@@ -31,12 +31,17 @@ pub fn lines(summary: &CostSummary, screen: &Screen) -> Vec<String> {
         .total
         .input_tokens
         .saturating_add(summary.total.output_tokens);
-    let total = format!(
-        "Total {} for {calls} and {} tokens{}.",
-        money(&summary.total),
-        grouped(tokens),
-        unpriced(&summary.models)
-    );
+    let tokens = grouped(tokens);
+    let total = match summary.total.micro_dollars {
+        Some(micro) => {
+            let unpriced = unpriced(&summary.models);
+            format!(
+                "Total {} for {calls} and {tokens} tokens{unpriced}.",
+                dollars(micro)
+            )
+        }
+        None => format!("Total {calls} and {tokens} tokens, at prices that are not known."),
+    };
     out.push(screen.paint(Tone::Heading, &total));
     let dated = format!("Prices as of {}.", one_line(&summary.prices_as_of));
     out.push(screen.paint(Tone::Quiet, &dated));

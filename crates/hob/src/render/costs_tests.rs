@@ -57,10 +57,7 @@ fn without_any_price_the_bars_are_tokens_and_no_money_is_claimed() {
     let models = vec![row("local/qwen", None, 5, 5)];
     let text = drawn(&summary(days, models));
     assert!(text.starts_with("Tokens a day  ▂█"), "{text}");
-    assert!(
-        text.contains("Total unknown") && !text.contains('$'),
-        "{text}"
-    );
+    assert!(text.contains("not known") && !text.contains('$'), "{text}");
 }
 
 #[test]

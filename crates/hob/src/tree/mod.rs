@@ -52,11 +52,11 @@ const LAST: usize = 900;
 
 const MAIN_HELP: &str = "\
 EXAMPLES
-  hob up
-  hob session create chat:main
-  hob session send chat:main \"Good morning\"
+  hob \"what is filling my disk?\"
+  git diff | hob ask \"review this\"
+  hob chat
   hob session history chat:main
-  hob events 'session.*'
+  hob events 'run.*'
 
 See also: hob help exit-codes, hob help environment";
 

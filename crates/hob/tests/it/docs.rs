@@ -25,6 +25,8 @@ fn every_command_of_the_readme_is_understood() {
         }
         if is_code && line.starts_with("hob ") {
             let words = shell_words(line);
+            let words = words.into_iter().map(Into::into).collect();
+            let words = hob::tree::question::with_ask(words);
             let understood = hob::tree::command().try_get_matches_from(&words);
             assert!(understood.is_ok(), "{line}: {}", understood.unwrap_err());
             tried += 1;
@@ -37,7 +39,7 @@ fn every_command_of_the_readme_is_understood() {
 fn shell_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = line.trim();
-    while !rest.is_empty() && !rest.starts_with(['#', '>', '|']) {
+    while !rest.is_empty() && !rest.starts_with(['#', '>', '|', '<']) {
         let (word, after) = match rest.chars().next() {
             Some(quote @ ('"' | '\'')) => rest[1..].split_once(quote).expect("a closed quote"),
             _ => rest.split_once(' ').unwrap_or((rest, "")),

@@ -15,4 +15,6 @@ mod faults;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod mind;
+#[cfg(test)]
 mod support;

@@ -1,0 +1,34 @@
+//! Talking with a model through the built binary: questions, conversations, runs, money. The
+//! model is the scripted one, over its real HTTP.
+
+mod ask;
+mod chat;
+mod ends;
+mod runs;
+mod terminal;
+
+use crate::support::House;
+use hob_sim::{Dialect, Sim};
+use serde_json::Value;
+
+/// A house whose default model is this one.
+fn house_with(sim: &Sim) -> House {
+    let house = House::start();
+    let url = sim.url(Dialect::OpenaiChat);
+    house
+        .hob(&["model", "add", "sim", "--kind", "openai", "--url", &url])
+        .success();
+    house
+        .hob(&["model", "set", "default", "sim/sim-small"])
+        .success();
+    house
+}
+
+/// The JSON lines of a command that must have succeeded.
+fn json_lines(house: &House, line: &[&str]) -> Vec<Value> {
+    let text = house.hob(&[&["--json"], line].concat()).success();
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
