@@ -139,12 +139,14 @@ impl Driver {
         self.row.first_message = self.row.first_message.or(first);
         self.index += entries;
         self.summary = summary;
-        self.call = order.map(|order| OpenCall {
-            key: self.call_key(step, attempt),
-            order: order.clone(),
-            sent: Arc::new(AtomicBool::new(false)),
-            heard: Arc::new(AtomicBool::new(false)),
-        });
+        if let Some(order) = order {
+            self.call = Some(OpenCall {
+                key: self.call_key(step, attempt),
+                order: order.clone(),
+                sent: Arc::new(AtomicBool::new(false)),
+                heard: Arc::new(AtomicBool::new(false)),
+            });
+        }
         self.now.wrote(self.summary.clone(), story.calls.clone());
         Ok(())
     }

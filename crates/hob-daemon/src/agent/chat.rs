@@ -5,27 +5,23 @@
 //! after; a call of a client's tool ends the answer; stopping reaches the provider at once.
 
 use super::advance::add_cost;
-use super::answers::{may_have_cost, text_of};
+use super::answers::text_of;
 use super::conversation::Spoken;
 use super::hands::{Asked, Hands, Ran};
 use super::live::Voice;
-use super::order::{self, Order, Request};
 use super::prompt::{self, Sources};
 use super::requests::{Requests, no_model};
-use super::schema;
-use super::settings::{self, dollars};
+use super::settings;
 use super::shared::{Shared, refused};
 use super::stopping::sentence;
 use super::story::told;
 use futures_util::future::join_all;
-use hob_core::failover::{Failover, Next};
-use hob_core::permission::canonical;
-use hob_core::turn::{Answer, CallSpec, Effect, Event, Turn};
-use hob_models::{Candidate, ModelError, Reply, Stop, ToolWord};
-use hob_store::{LedgerEntry, LedgerWrite, Reserve, StoreError};
-use hob_wire::rooms::agent::{ChatParams, ChatReply, Cost, RunOf};
+use hob_core::failover::Failover;
+use hob_core::turn::{Effect, Event, Turn};
+use hob_models::Candidate;
+use hob_store::LedgerWrite;
+use hob_wire::rooms::agent::{ChatMessage, ChatParams, ChatReply, Cost, RunOf};
 use hob_wire::work::Cause;
-use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, ErrorCode, Part, Role, RunId, ToolCall, ToolResult, Usage, WireError};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -92,24 +88,24 @@ impl Drop for OpenChat {
 }
 
 /// A conversation being answered.
-struct Chat {
-    shared: Arc<Shared>,
-    params: ChatParams,
-    candidates: Vec<Candidate>,
-    hands: Hands,
-    voice: Arc<Voice>,
-    turn: Turn,
-    system: Vec<String>,
-    spoken: Vec<Spoken>,
-    failover: Failover,
-    wait_ms: u64,
-    cost: Cost,
+pub(super) struct Chat {
+    pub(super) shared: Arc<Shared>,
+    pub(super) params: ChatParams,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) hands: Hands,
+    pub(super) voice: Arc<Voice>,
+    pub(super) turn: Turn,
+    pub(super) system: Vec<String>,
+    pub(super) spoken: Vec<Spoken>,
+    pub(super) failover: Failover,
+    pub(super) wait_ms: u64,
+    pub(super) cost: Cost,
     /// The ledger's key of the call under way, and what it is reserved for.
-    reserved: Option<(String, Option<u64>)>,
-    content: Vec<Part>,
-    cut: bool,
-    model: Option<String>,
-    message: Option<String>,
+    pub(super) reserved: Option<(String, Option<u64>)>,
+    pub(super) content: Vec<Part>,
+    pub(super) cut: bool,
+    pub(super) model: Option<String>,
+    pub(super) message: Option<String>,
 }
 
 impl Chat {
@@ -118,9 +114,7 @@ impl Chat {
         let (system, rest): (Vec<_>, Vec<_>) = messages
             .into_iter()
             .partition(|message| message.role == Role::System);
-        let spoken = |message: hob_wire::rooms::agent::ChatMessage| {
-            Spoken::new(message.role, message.content, false)
-        };
+        let spoken = |message: ChatMessage| Spoken::new(message.role, message.content, false);
         let mut layers: Vec<String> = system.into_iter().map(|it| words(it.content)).collect();
         if layers.is_empty() {
             let sources = Sources {
@@ -193,209 +187,6 @@ impl Chat {
         }
     }
 
-    /// One model call; nothing follows when a client's tool ends the answer.
-    async fn ask(&mut self, step: u32, attempt: u32) -> Result<Option<Vec<Effect>>, WireError> {
-        let order = self.order().await?;
-        let key = format!("{}/{step}/{attempt}", self.params.chat_id);
-        self.reserve(&order, &key).await?;
-        tokio::time::sleep(Duration::from_millis(std::mem::take(&mut self.wait_ms))).await;
-        self.voice.begin(step, attempt);
-        let voice = Arc::clone(&self.voice);
-        let mut heard = false;
-        let mut say = |piece| {
-            heard = true;
-            voice.say(piece);
-        };
-        let answer = order.candidate.ask(&order.prompt, &mut say).await;
-        match answer {
-            Ok(reply) => self.reply(&order, reply).await,
-            Err(error) => self.failure(&order, &error, heard).await.map(Some),
-        }
-    }
-
-    async fn order(&mut self) -> Result<Order, WireError> {
-        let index = self.failover.candidate();
-        let chosen = self.candidates.get(index).or(self.candidates.first());
-        let candidate = chosen.cloned().ok_or_else(|| {
-            let message = "No model is configured.";
-            refused(ErrorCode::Conflict, message)
-        })?;
-        let client_tools = self.params.client_tools.iter().map(|tool| ToolWord {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            parameters: tool.parameters.clone(),
-        });
-        let request = Request {
-            system: self.system.clone(),
-            spoken: self.spoken.clone(),
-            tools: self.hands.offered().await?,
-            client_tools: client_tools.collect(),
-            tool_choice: self.params.tool_choice.clone(),
-            schema: self.params.schema.clone(),
-            options: self.params.options.clone(),
-            keep_thoughts: true,
-            room_cap: None,
-        };
-        Ok(Order::new(candidate, request))
-    }
-
-    async fn reserve(&mut self, order: &Order, key: &str) -> Result<(), WireError> {
-        let reserve = Reserve {
-            call_key: key.to_owned(),
-            model: order.candidate.id(),
-            micro_dollars: order.reserved,
-            ceilings: self.shared.ceilings(),
-        };
-        let entry = LedgerEntry {
-            reserve: Some(reserve),
-            ..LedgerEntry::default()
-        };
-        match self.shared.parts.store.add_ledger(entry).await {
-            Ok(()) => {
-                self.reserved = Some((key.to_owned(), order.reserved));
-                Ok(())
-            }
-            Err(StoreError::OverBudget {
-                which,
-                limit,
-                spent,
-            }) => {
-                let message = format!(
-                    "The {which} budget of {} does not cover this ({} are spent or reserved). Raise it in the settings.",
-                    dollars(limit),
-                    dollars(spent)
-                );
-                Err(refused(ErrorCode::Overloaded, message))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn settle(&mut self, write: impl FnOnce(String) -> LedgerWrite) -> Result<(), WireError> {
-        if let Some((key, _)) = self.reserved.take() {
-            let entry = LedgerEntry {
-                writes: vec![write(key)],
-                ..LedgerEntry::default()
-            };
-            self.shared.parts.store.add_ledger(entry).await?;
-        }
-        Ok(())
-    }
-
-    async fn reply(
-        &mut self,
-        order: &Order,
-        reply: Reply,
-    ) -> Result<Option<Vec<Effect>>, WireError> {
-        let usage = reply.usage.unwrap_or_default();
-        let price = order.price_of(&usage);
-        let model = reply.model.clone();
-        self.settle(|call_key| LedgerWrite::Settle {
-            call_key,
-            usage,
-            micro_dollars: price,
-            model,
-        })
-        .await?;
-        self.cost = add_cost(self.cost, usage, price);
-        self.model = Some(reply.model);
-        self.cut = reply.stop == Stop::Length;
-        let is_client = |call: &ToolCall| {
-            let mut tools = self.params.client_tools.iter();
-            tools.any(|tool| tool.name == call.name)
-        };
-        let calls_client = |part: &Part| matches!(part, Part::ToolCall(call) if is_client(call));
-        if reply.parts.iter().any(calls_client) {
-            let ours = |part: &Part| matches!(part, Part::ToolCall(call) if !is_client(call));
-            let mut content = reply.parts;
-            // What we would run cannot be run any more: the caller goes on from here.
-            content.retain(|part| !ours(part));
-            self.content = content;
-            return Ok(None);
-        }
-        let text = text_of(&reply.parts);
-        let (parts, specs) = self.own_calls(order, reply.parts);
-        let unfit = match &self.params.schema {
-            Some(schema) if specs.is_empty() => schema::misfit(schema, &text),
-            _ => None,
-        };
-        let answer = Answer {
-            calls: specs,
-            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-            micro_dollars: price,
-            misfit: unfit.is_some(),
-        };
-        self.content.clone_from(&parts);
-        self.say(Role::Assistant, Content::Parts(parts));
-        if let Some(reason) = unfit {
-            self.say(Role::User, Content::Text(schema::ask_again(&reason)));
-            self.message = Some(format!("The answer does not fit the schema: {reason}"));
-        } else {
-            self.message = None;
-        }
-        let at = self.shared.now_ms();
-        self.failover = Failover::new(self.shared.retry_policy(), self.candidates.len());
-        let last = self.model.clone();
-        self.candidates = order::from_last(std::mem::take(&mut self.candidates), last.as_deref());
-        Ok(Some(self.feed(Event::ModelDone { answer, at })))
-    }
-
-    fn own_calls(&self, order: &Order, parts: Vec<Part>) -> (Vec<Part>, Vec<CallSpec>) {
-        let mut specs = Vec::new();
-        let mut kept = parts;
-        for part in &mut kept {
-            let Part::ToolCall(call) = part else { continue };
-            call.id = self.shared.new_call_id();
-            let effect = order.effects.get(&call.name).copied();
-            specs.push(CallSpec {
-                id: call.id.clone(),
-                tool: call.name.clone(),
-                args: canonical(&call.args),
-                effect: effect.unwrap_or(EffectClass::Pure),
-            });
-        }
-        (kept, specs)
-    }
-
-    async fn failure(
-        &mut self,
-        order: &Order,
-        error: &ModelError,
-        heard: bool,
-    ) -> Result<Vec<Effect>, WireError> {
-        let at = self.shared.now_ms();
-        let model = order.candidate.id();
-        if heard || may_have_cost(error.class) {
-            self.settle(|call_key| LedgerWrite::Unknown { call_key })
-                .await?;
-            self.cost = add_cost(self.cost, Usage::default(), order.reserved);
-        } else {
-            self.settle(|call_key| LedgerWrite::Settle {
-                call_key,
-                usage: Usage::default(),
-                micro_dollars: Some(0),
-                model,
-            })
-            .await?;
-        }
-        let jitter = self.shared.parts.dice.below(1_001);
-        let next = self
-            .failover
-            .failed(error.class, error.retry_after_ms, jitter);
-        let event = match next {
-            Next::Retry { wait_ms } => {
-                self.wait_ms = wait_ms;
-                Event::Retried { at }
-            }
-            Next::NextModel { .. } => Event::Retried { at },
-            Next::GiveUp => {
-                self.message = Some(format!("No model could answer. {}", error.message));
-                Event::ModelFailed { at }
-            }
-        };
-        Ok(self.feed(event))
-    }
-
     /// Asks for and runs the calls of one answer, side by side.
     async fn use_tools(&mut self, ids: &[String]) -> Vec<Effect> {
         let calls = self.content.iter().filter_map(|part| match part {
@@ -423,11 +214,11 @@ impl Chat {
         effects
     }
 
-    fn say(&mut self, role: Role, content: Content) {
+    pub(super) fn say(&mut self, role: Role, content: Content) {
         self.spoken.push(Spoken::new(role, content, true));
     }
 
-    fn feed(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn feed(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.turn.step(event, &mut effects);
         effects

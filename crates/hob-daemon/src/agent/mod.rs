@@ -1,6 +1,7 @@
 //! `agent.*`: tasks on sessions, executed by models and tools, durable to the step.
 //!
-//! - `requests`: what callers ask; `chat`: conversations that callers keep themselves
+//! - `requests`: what callers ask; `chat`, `chat_call`: conversations that callers keep
+//!   themselves
 //! - `queue`: whose turn it is, one owner task
 //! - `driver`: one run, one task: `advance` writes, `work` carries out, `answers` takes what came
 //!   back, `stopping` ends, `commands` hears people
@@ -18,6 +19,7 @@
 mod advance;
 mod answers;
 mod chat;
+mod chat_call;
 mod commands;
 mod conversation;
 mod draft;

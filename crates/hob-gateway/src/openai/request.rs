@@ -169,7 +169,7 @@ fn sampling(body: &mut Field) -> Result<Sampling, Fault> {
         top_p,
         max_output_tokens: newer.or(older).map(output_tokens).transpose()?,
         stop: stops(body)?,
-        thinking: None,
+        ..Sampling::default()
     })
 }
 

@@ -2,5 +2,9 @@
 
 mod answers;
 mod bench;
+mod chat;
+mod control;
 mod house;
+mod resume;
 mod tools;
+mod trouble;
