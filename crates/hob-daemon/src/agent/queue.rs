@@ -4,11 +4,15 @@
 //! Invariants: no more runs are at work than there are slots, resumed ones included; a run that
 //! fails inside hob is tried a few times, then ended, and holds up nobody but its own session.
 
+use super::draft::Draft;
 use super::driver::{Driver, Ending};
 use super::shared::Shared;
+use super::views;
 use futures_util::FutureExt;
-use hob_store::{RunRow, StoreError};
+use hob_store::{RunRow, StepWrite, StoreError};
 use hob_wire::id::SessionRef;
+use hob_wire::rooms::agent::{RunCompleted, RunCompletedPayload, RunOf, RunState, RunView};
+use hob_wire::work::Cause;
 use hob_wire::{RunId, SessionId};
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -247,8 +251,11 @@ impl SessionTurn {
     async fn give_up(&self, row: RunRow) -> Turn {
         let run = row.id;
         let parked = async {
-            let driver = Driver::load(&self.shared, row).await?;
-            driver.park().await
+            match Driver::load(&self.shared, row.clone()).await {
+                Ok(driver) => driver.park().await,
+                // What it was cannot be read any more; that it ended can be written all the same.
+                Err(_) => bury(&self.shared, row).await,
+            }
         };
         match AssertUnwindSafe(parked).catch_unwind().await {
             Ok(Ok(view)) => {
@@ -288,6 +295,35 @@ async fn drive(
         shared.live.end(&run, driver.view());
     }
     Ok(ending)
+}
+
+/// Ends a run whose journal or parameters cannot be read.
+async fn bury(shared: &Shared, mut row: RunRow) -> Result<RunView, StoreError> {
+    let message = "What the run had written cannot be read any more; hob's log says why.";
+    let summary = &mut row.summary;
+    summary.state = RunState::Done;
+    summary.cause = Some(Cause::Parked);
+    summary.message = Some(message.to_owned());
+    summary.ended_at = Some(shared.now_ms());
+    let completed = RunCompletedPayload {
+        of: RunOf {
+            session_key: row.session_key.clone(),
+            run_id: row.id,
+        },
+        response: summary.text.clone(),
+        success: false,
+        cause: Cause::Parked,
+        message: summary.message.clone(),
+        cost: summary.cost,
+        model: summary.model.clone(),
+        notes: summary.notes.clone(),
+    };
+    let mut draft = Draft::default();
+    draft.event::<RunCompleted>(&completed);
+    let mut write = StepWrite::new(row.id, row.journal_len, summary.clone());
+    write.events = draft.events;
+    shared.parts.store.write_step(write).await?;
+    Ok(views::view(&row, Vec::new()))
 }
 
 /// Whether this daemon can do nothing more for any run.

@@ -56,7 +56,7 @@ fn queries() -> Vec<String> {
     ]
     .map(ToOwned::to_owned)
     .into();
-    queries.extend([row::by_id(), under_way(), newest(), at_row()]);
+    queries.extend([row::by_id(), under_way(), first_live(), newest(), at_row()]);
     for of_session in [false, true] {
         for state in [None, Some(RunState::Queued), Some(RunState::Done)] {
             queries.push(listing(of_session, state));

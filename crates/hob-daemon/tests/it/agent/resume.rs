@@ -2,10 +2,14 @@
 //! a crash would leave them, and a new house goes on from the copy.
 
 use super::bench::{self, Hang, World};
-use super::house::{House, config, folder, results, task, thinking, until};
+use super::house::{House, config, folder, results, task, thinking, until, waiting};
+use hob_core::turn::Limits;
 use hob_sim::{Answer, Gate, Sim};
+use hob_store::{NewRun, RunSummary, StepWrite};
 use hob_wire::RunId;
-use hob_wire::rooms::agent::{Cause, DoubtAnswer, ListParams, Resolve, ResolveParams, RunState};
+use hob_wire::rooms::agent::{
+    Cause, DoubtAnswer, ListParams, QueueMode, Resolve, ResolveParams, RunState,
+};
 use hob_wire::rooms::permission::{Answer as PermissionAnswer, AnswerParams, Decision, Question};
 use serde_json::json;
 use std::path::Path;
@@ -187,6 +191,49 @@ async fn a_run_taken_up_again_and_again_in_vain_is_parked() {
     let row = the_run(&house).await;
     assert_eq!(row.summary.cause, Some(Cause::Parked));
     house.close().await;
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_driven_is_ended_and_holds_up_nobody_else() {
+    let (origin, sim) = (folder(), thinking(|_| Answer::words("Fine.")));
+    let first = House::open(origin.path(), &config(&sim, ""));
+    let poison = NewRun {
+        id: "00000000-0000-7000-8000-000000000001"
+            .parse()
+            .expect("is an id"),
+        session: "poison".to_owned(),
+        kind: None,
+        fork: false,
+        task: "Fall over.".to_owned(),
+        params: json!({ "sessionKey": "poison", "task": "Fall over." }),
+        limits: Limits::DEFAULT,
+        mode: QueueMode::Queue,
+        queue_max: 1,
+        idempotency_key: None,
+    };
+    let accepted = first.store.accept_run(poison).await.expect("is accepted");
+    let summary = RunSummary {
+        state: RunState::Running,
+        ..RunSummary::default()
+    };
+    let mut write = StepWrite::new(accepted.run.id, 0, summary);
+    write.journal = vec![json!({ "event": "of another world" })];
+    first.store.write_step(write).await.expect("writes");
+    let path = first.crash().await;
+
+    let second = House::open(&path, &config(&sim, ""));
+    let reply = second.run(waiting("other", "And you?")).await;
+    assert_eq!(reply.response.as_deref(), Some("Fine."));
+    let completed = second.hears("run.completed", 2).await;
+    assert_eq!(completed[1]["cause"], "parked");
+    assert_eq!(completed[1]["sessionKey"], "poison");
+    let after = second.run(waiting("poison", "Better?")).await;
+    assert_eq!(
+        after.response.as_deref(),
+        Some("Fine."),
+        "its session goes on"
+    );
+    second.close().await;
 }
 
 #[tokio::test]
