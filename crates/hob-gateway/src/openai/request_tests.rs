@@ -40,6 +40,7 @@ fn sampling_and_format_are_taken() {
         top_p: Some(0.5),
         max_output_tokens: Some(7),
         stop: vec!["END".to_owned()],
+        thinking: None,
     };
     assert_eq!(ask.options, options);
     assert_eq!(ask.chosen_model().as_deref(), Some("sim/one"));

@@ -3,6 +3,7 @@
 
 mod ask;
 mod chat;
+mod doubt;
 mod ends;
 mod runs;
 mod terminal;
