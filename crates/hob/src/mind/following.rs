@@ -312,7 +312,9 @@ impl<'c> Following<'c> {
         self.waiting.clear();
         self.duty.stop(self.setting.client, self.run);
         self.leave_at = Some(Instant::now() + STOP_WAIT);
-        self.shown.aside("Stopping …".to_owned())
+        // The terminal has shown the key; the line begins over it.
+        let begin = self.shown.asides().width.map_or("", |_| "\r");
+        self.shown.aside(format!("{begin}Stopping …"))
     }
 
     /// Says when the daemon goes and comes back.

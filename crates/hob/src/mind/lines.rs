@@ -79,7 +79,7 @@ pub fn cost(cost: &Cost) -> String {
     let tokens = cost.input_tokens.saturating_add(cost.output_tokens);
     let money = match cost.micro_dollars {
         Some(micro) => dollars(micro),
-        None if tokens == 0 => dollars(0),
+        None if cost.calls == 0 => dollars(0),
         None => "price unknown".to_owned(),
     };
     let calls = count(u64::from(cost.calls), "call");

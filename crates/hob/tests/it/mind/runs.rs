@@ -1,7 +1,7 @@
 //! `hob run` and `hob cost`.
 
 use super::{house_with, json_lines};
-use crate::support::{House, wait_until};
+use crate::support::{House, Tty, wait_until};
 use hob_sim::{Answer, Gate, Sim};
 use serde_json::{Value, json};
 
@@ -103,4 +103,33 @@ fn a_run_is_stopped_by_its_session() {
     assert_eq!(shown["cause"], "aborted");
     let again = house.hob(&["run", "abort", "k"]).success();
     assert!(again.contains("Nothing was running"), "{again}");
+}
+
+#[test]
+fn a_budget_that_is_used_up_is_asked_for_and_allowed() {
+    let sim = Sim::start(|_| Answer::words("Fine.").usage(1_000, 100));
+    let house = house_with(&sim);
+    for (key, value) in [
+        ("models.sim.price_input", "3"),
+        ("models.sim.price_output", "15"),
+        ("cost.session_max", "0.0001"),
+    ] {
+        house.hob(&["config", "set", key, value]).success();
+    }
+    let waits = house.hob(&["ask", "-s", "a", "how are you?"]);
+    assert_eq!(waits.code, Some(7), "{waits:?}");
+    assert!(waits.stderr.contains("hob run allow"), "{}", waits.stderr);
+    assert!(house.hob(&["run", "list"]).success().contains("paused"));
+    house
+        .hob(&["run", "allow", "a", "--dollars", "1"])
+        .success();
+    let state = || document(&house, &["run", "show", "a"])["state"].clone();
+    wait_until("it has ended", || state() == "done");
+    let mut tty = Tty::start(&house, "ask -s b 'how are you?'");
+    tty.wait_for("[a] allow more");
+    tty.press("a");
+    tty.wait_for("How many dollars more?");
+    tty.press("1.50\r");
+    tty.wait_for("Fine.");
+    assert_eq!(tty.end().0, Some(0));
 }
