@@ -8,7 +8,10 @@ use crate::failure::Failure;
 use crate::render::Screen;
 use hob_client::{Client, ClientError};
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{Abort, Aborted, Allow, Resolve, RunView, Status};
+use hob_wire::rooms::agent::{
+    Abort, Aborted, Allow, CallState, Resolve, RunInDoubtPayload, RunOf, RunPausedPayload,
+    RunState, RunView, Status,
+};
 use hob_wire::rooms::permission::{Answer, Decision, Pending, PendingParams, Question};
 use std::cell::Cell;
 use std::fmt;
@@ -156,7 +159,7 @@ async fn send(client: &Client, said: Said) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The permissions that a run asked for before anybody listened.
+/// What a run asked before anybody listened.
 pub(super) async fn open_questions(client: &Client, view: &RunView) -> Result<Vec<Asked>, Failure> {
     let params = PendingParams {
         session_key: Some(view.session_key.clone()),
@@ -164,7 +167,32 @@ pub(super) async fn open_questions(client: &Client, view: &RunView) -> Result<Ve
     let pending = client.call_again::<Pending>(&params).await?;
     let questions = pending.questions.into_iter();
     let mine = questions.filter(|question| question.run_id == view.run_id);
-    Ok(mine
-        .map(|question| Asked::Permission(Box::new(question)))
-        .collect())
+    let permissions = mine.map(|question| Asked::Permission(Box::new(question)));
+    Ok(permissions.chain(told_by(view)).collect())
+}
+
+/// Questions that a run's own view tells of.
+fn told_by(view: &RunView) -> Vec<Asked> {
+    let of = || RunOf {
+        session_key: view.session_key.clone(),
+        run_id: view.run_id,
+    };
+    let doubts = view.calls.iter();
+    let doubts = doubts.filter(|call| call.state == CallState::InDoubt);
+    let doubts = doubts.map(|call| {
+        Asked::Doubt(Box::new(RunInDoubtPayload {
+            of: of(),
+            step: call.step,
+            call: call.call.clone(),
+            began_at: view.started_at.unwrap_or(view.queued_at),
+            known: "It had begun when the daemon went away; its run began at that time.".to_owned(),
+        }))
+    });
+    let paused = (view.state == RunState::Paused).then(|| {
+        Asked::Money(RunPausedPayload {
+            of: of(),
+            message: "The run paused because a budget does not cover its next call.".to_owned(),
+        })
+    });
+    doubts.chain(paused).collect()
 }

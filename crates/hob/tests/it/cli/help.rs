@@ -17,6 +17,11 @@ fn page(path: &[&str]) -> String {
 fn pages_look_as_they_were_approved() {
     for path in [
         &[][..],
+        &["ask"],
+        &["chat"],
+        &["run"],
+        &["run", "resolve"],
+        &["cost"],
         &["up"],
         &["status"],
         &["session"],

@@ -131,6 +131,13 @@ fn without_a_terminal_the_run_waits_and_is_resolved_by_a_command() {
         shown.contains("in doubt") && shown.contains(&call),
         "{shown}"
     );
+    // A chat that comes later is asked, too, and may leave it for later.
+    let mut chat = Tty::start(&house, "chat -s k");
+    chat.wait_for("[h] it happened");
+    chat.press("l");
+    chat.wait_for("hob run resolve");
+    chat.press("/quit\r");
+    assert_eq!(chat.end().0, Some(0));
     let wrong = house.hob(&["run", "resolve", "k", &call, "did-not", "--result", "x"]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     house
