@@ -33,6 +33,18 @@ const TOOLS: &[Tool] = &[
         needed_by: "faults 7 and 8 (failing fsync and write calls)",
     },
     Tool {
+        name: "bubblewrap",
+        probes: &["bwrap"],
+        package: Package::Apt("bubblewrap"),
+        needed_by: "the stronger level of the sandbox (faults 60 to 75)",
+    },
+    Tool {
+        name: "curl",
+        probes: &["curl"],
+        package: Package::Apt("curl"),
+        needed_by: "fault 68 (network off)",
+    },
+    Tool {
         name: "python3",
         probes: &["python3"],
         package: Package::Apt("python3"),

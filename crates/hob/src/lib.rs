@@ -35,6 +35,13 @@ use terminal::Terminal;
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
+    // The process between the daemon and each child: nothing else may have happened before it.
+    if arguments
+        .get(1)
+        .is_some_and(|name| name == hob_exec::shim::SUBCOMMAND)
+    {
+        return hob_exec::shim::main(&arguments[2..]);
+    }
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let exit = match run(arguments) {
         Ok(()) => Exit::Done,

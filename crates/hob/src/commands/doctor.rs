@@ -1,4 +1,4 @@
-//! `hob doctor`: what is well, what is not, and how to fix it. Starts nothing, changes nothing.
+//! `hob doctor`: what is well, what is not, and how to fix it. Leaves nothing running, changes nothing.
 
 use crate::context::Context;
 use crate::doctor::{self, Finding, Level};
@@ -16,8 +16,8 @@ pub fn command() -> Command {
     Command::new("doctor")
         .about("Looks for what is broken, and says how to fix it")
         .long_about(
-            "Looks at the home and its permissions, disk space, config, lock, daemon, socket, port \
-             and store. Changes nothing and starts nothing; exits with 1 when something is broken.",
+            "Looks at the home and its permissions, disk space, config, sandbox, lock, daemon, \
+             socket, port and store. Changes nothing and leaves nothing running; exits with 1 when something is broken.",
         )
         .after_help(text::examples(&[
             "hob doctor".to_owned(),

@@ -1,10 +1,11 @@
 //! The examination behind `hob doctor`: each check looks at one thing and says what it found.
 //!
-//! Invariant: a check changes nothing and starts nothing; one that cannot look says so.
+//! Invariant: a check changes nothing and leaves nothing running; one that cannot look says so.
 
 mod daemon;
 mod disk;
 mod home;
+mod sandbox;
 mod store;
 
 use crate::context::Context;
@@ -70,11 +71,13 @@ pub async fn examine(context: &Context) -> Vec<Finding> {
         );
         let mut findings = vec![Finding::well("home", message)];
         findings.push(config(context));
+        findings.push(sandbox::examine(&context.world.env).await);
         return findings;
     }
     let mut findings = home::examine(home);
     findings.extend(disk::examine(home.root()));
     findings.push(config(context));
+    findings.push(sandbox::examine(&context.world.env).await);
     let (running, found) = daemon::examine(context).await;
     findings.extend(found);
     findings.extend(store::examine(home, running.as_ref()));

@@ -1,0 +1,51 @@
+//! What the tests of this crate start beside themselves: the shim alone, and a stand-in for the
+//! daemon that can be killed.
+
+use hob_exec::{Plan, Policy, Spawner, SpawnerParts, Walls};
+use hob_kit::tasks::Tasks;
+use hob_kit::world::Env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match arguments.first().and_then(|first| first.to_str()) {
+        Some("parent") => match parent(&arguments[1..]) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        _ => hob_exec::shim::main(&arguments),
+    }
+}
+
+/// `parent PATH FOLDER SCRIPT`: runs the script in a sandbox (`PATH` says where bubblewrap is
+/// looked for) and waits.
+fn parent(arguments: &[OsString]) -> Result<(), Box<dyn Error>> {
+    let [search, folder, script] = arguments else {
+        return Err("wrong arguments".into());
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let shim = vec![std::env::current_exe()?.into_os_string()];
+        let found = Env::from_pairs([("PATH", search.clone())]);
+        let facts = hob_exec::spawner::probe(&shim, &found).await?;
+        let spawner = Spawner::new(SpawnerParts {
+            shim,
+            env: Env::default(),
+            tasks: Tasks::new(),
+            facts: Some(facts),
+        });
+        let folder = PathBuf::from(folder);
+        let policy = Policy::workspace(std::slice::from_ref(&folder), None, Vec::new());
+        let argv = vec!["bash".into(), "-c".into(), script.clone()];
+        let child = spawner
+            .spawn(Plan::new(argv, folder, Walls::Policy(policy)))
+            .await?;
+        child.wait().await?;
+        Ok(())
+    })
+}

@@ -1,0 +1,33 @@
+//! Why a process did not start, or nobody can say how it ended.
+
+use crate::level::Level;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum ExecError {
+    /// A rule of the policy would not hold here; nothing ran.
+    #[error("This machine cannot enforce {rule} (sandbox level: {}). {remedy}", level.name())]
+    Unenforceable {
+        rule: String,
+        level: Level,
+        remedy: String,
+    },
+    /// The policy contradicts itself or names what is not there; nothing ran.
+    #[error("The sandbox cannot be set up like this: {0}")]
+    Policy(String),
+    #[error("There is no program '{0}'.")]
+    NotFound(String),
+    #[error("'{}' is not a folder the program may start in: {reason}.", path.display())]
+    Cwd { path: PathBuf, reason: String },
+    /// The sandbox or the program did not start; nothing ran.
+    #[error("The program did not start: {0}")]
+    Start(String),
+    #[error("{running} processes are running in the background, which is the most; end one first.")]
+    TooMany { running: usize },
+    /// The shim vanished without a word; what it watched over has been told to end.
+    #[error("The process that watched over the program is gone, so how it ended is unknown.")]
+    Lost,
+    #[error("The program reads no input any more.")]
+    StdinClosed,
+}

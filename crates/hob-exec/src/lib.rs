@@ -1,0 +1,36 @@
+//! Hands: every process hob starts goes through here.
+//!
+//! - [`plan`]: what to run, behind which walls, within which limits
+//! - [`level`]: what this machine can enforce; a plan it cannot is refused, never weakened
+//! - [`spawner`], [`child`]: starting, watching, cancelling; background processes by id
+//! - [`output`]: what a child prints, bounded in memory and on disk
+//! - [`environment`]: the few variables a child inherits
+//! - [`shim`]: `hob shim`, the small process between the daemon and each child
+//! - [`order`]: what the daemon and the shim say to each other
+//!
+//! ```text
+//! daemon ──control socket──▶ hob shim ──▶ [bwrap ──▶] the program and all it starts
+//!    ◀──────────── stdin, stdout, stderr (pipes) ───────────▶
+//! ```
+//!
+//! Invariants: no process of a child outlives its shim's order to end, and the shim gives that
+//! order itself when the daemon is gone; a child holds no descriptor but its three pipes; a rule
+//! that cannot be enforced is a refusal that names it. Linux only.
+
+pub mod child;
+pub mod environment;
+pub mod error;
+pub mod level;
+pub mod order;
+pub mod output;
+mod paths;
+pub mod plan;
+pub mod shim;
+pub mod spawner;
+mod watcher;
+
+pub use child::{Child, Exit};
+pub use error::ExecError;
+pub use level::{Facts, Level};
+pub use plan::{Feed, Limits, Plan, Policy, Stdin, Walls};
+pub use spawner::{ProcessId, Spawner, SpawnerParts};

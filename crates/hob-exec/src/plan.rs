@@ -1,0 +1,190 @@
+//! What to run, behind which walls, within which limits.
+//!
+//! Invariant: a plan says everything; nothing of the daemon's own state (environment, folder,
+//! descriptors, umask) reaches the child beside it.
+
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Files a person's shell or desktop runs by itself, below their home.
+const STARTS_BY_ITSELF: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".xprofile",
+    ".xsession",
+    ".gitconfig",
+    ".ssh",
+    ".local/bin",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/fish",
+    ".config/git",
+    ".config/systemd",
+];
+
+/// One process to start.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The program and its arguments; no shell between.
+    pub argv: Vec<OsString>,
+    /// An absolute folder.
+    pub cwd: PathBuf,
+    /// Beside what [`crate::environment`] lets through; later ones win.
+    pub env: Vec<(OsString, OsString)>,
+    pub stdin: Stdin,
+    pub feed: Feed,
+    pub walls: Walls,
+    pub limits: Limits,
+    /// The shim ends the run then, whatever the daemon is doing. None: only by cancelling.
+    pub deadline: Option<Duration>,
+    /// Time between SIGTERM and SIGKILL.
+    pub grace: Duration,
+    /// Where the whole output goes, up to `limits.file_output_bytes`; the file is made anew.
+    pub output_file: Option<PathBuf>,
+}
+
+impl Plan {
+    /// A plan with ordinary limits, empty input and kept output.
+    pub fn new(argv: Vec<OsString>, cwd: PathBuf, walls: Walls) -> Plan {
+        Plan {
+            argv,
+            cwd,
+            env: Vec::new(),
+            stdin: Stdin::Empty,
+            feed: Feed::Kept,
+            walls,
+            limits: Limits::default(),
+            deadline: None,
+            grace: GRACE,
+            output_file: None,
+        }
+    }
+}
+
+/// Usual time between SIGTERM and SIGKILL: with it, cancelling takes less than a second.
+pub const GRACE: Duration = Duration::from_millis(300);
+
+/// What the child reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// `/dev/null`.
+    Empty,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+    /// What [`crate::Child::write_stdin`] sends, until it is closed.
+    Open,
+}
+
+/// What happens with the child's output as it comes, beside being kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// Nothing: head and tail are kept.
+    Kept,
+    /// Each chunk is handed out in order; a slow taker slows the child down.
+    Chunks,
+    /// Whole lines are handed out; those a slow taker has no room for are dropped and counted,
+    /// because a service must not stall on its log.
+    Lines,
+    /// Stdin and stdout are the caller's own pipes (a protocol over stdio); stderr is kept.
+    Pipes,
+}
+
+/// The walls around a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Walls {
+    Policy(Policy),
+    /// No sandbox: for services a person installed or wrote down. The reason goes to the log.
+    Unsandboxed {
+        reason: &'static str,
+    },
+}
+
+/// What a sandboxed child may touch. Whatever is not granted here is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Trees that may be read, and programs in them run.
+    pub read: Vec<PathBuf>,
+    /// Trees that may be changed.
+    pub write: Vec<PathBuf>,
+    /// Paths inside `write` that stay as they are, whether they exist or not.
+    pub protected: Vec<PathBuf>,
+    /// Trees and files nothing of which can be seen: hob's home and sockets at least.
+    pub hidden: Vec<PathBuf>,
+    pub network: bool,
+    /// Sockets in the file system and abstract ones: Docker's, the SSH agent's, the desktop's.
+    pub unix_sockets: bool,
+}
+
+impl Policy {
+    /// The whole system read-only, these roots writable, `hidden` unseen, no network. `.git` in
+    /// each root is protected, and what starts by itself when a root holds the person's home.
+    pub fn workspace(roots: &[PathBuf], home: Option<&Path>, hidden: Vec<PathBuf>) -> Policy {
+        let mut protected: Vec<PathBuf> = roots.iter().map(|root| root.join(".git")).collect();
+        if let Some(home) = home {
+            let started = STARTS_BY_ITSELF.iter().map(|name| home.join(name));
+            let inside = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
+            protected.extend(started.filter(inside));
+        }
+        Policy {
+            read: vec![PathBuf::from("/")],
+            write: roots.to_vec(),
+            protected,
+            hidden,
+            network: false,
+            unix_sockets: false,
+        }
+    }
+}
+
+/// Bounds of one run. Memory and file size are per process, as the kernel counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Processes and threads at once; see [`crate::level::Bound`] for what holds it.
+    pub processes: u64,
+    /// The largest file.
+    pub file_bytes: u64,
+    /// What `/tmp` and `/dev/shm` of the run hold, each.
+    pub tmp_bytes: u64,
+    pub open_files: u64,
+    /// Processor time of one process.
+    pub cpu_seconds: Option<u64>,
+    /// Address space of one process.
+    pub memory_bytes: Option<u64>,
+    /// The run is ended when a disk it may write to has less than this free, and had more.
+    pub disk_free_bytes: u64,
+    /// Head and tail kept of each of stdout and stderr.
+    pub kept_output_bytes: usize,
+    /// The most that `output_file` holds.
+    pub file_output_bytes: u64,
+}
+
+const MIB: u64 = 1024 * 1024;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            processes: 512,
+            file_bytes: 4096 * MIB,
+            tmp_bytes: 512 * MIB,
+            open_files: 4096,
+            cpu_seconds: None,
+            memory_bytes: None,
+            disk_free_bytes: 256 * MIB,
+            kept_output_bytes: 64 * 1024,
+            file_output_bytes: 64 * MIB,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+//! `hob shim`: the small process between the daemon and each child. The daemon starts it from its
+//! own executable; it is single-threaded and holds nothing but its order.
+//!
+//! - `keeper`: the life of one run, from the order to the last descendant's end
+//! - `start`: how the first process is started: `bubblewrap`, or `landlock` with `namespace`;
+//!   `seccomp` and `limits` in both
+//! - `tree`, `cage`: finding and ending every descendant, by `/proc` and by cgroup
+//! - `placeholder`: what stands where a protected path does not exist
+//! - `probe`: what this machine can enforce, by trying it
+//! - `sys`: the system calls that need raw memory
+//!
+//! Invariant: whatever ends the shim's work (the child's end, a command, the deadline, the
+//! daemon's death) passes through `keeper`'s one ending, which leaves no descendant.
+
+mod bubblewrap;
+mod cage;
+mod keeper;
+mod landlock;
+mod limits;
+mod namespace;
+mod placeholder;
+mod probe;
+mod seccomp;
+mod start;
+mod sys;
+mod tree;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The hidden subcommand's name.
+pub const SUBCOMMAND: &str = "shim";
+/// `hob shim probe` prints what this machine can enforce.
+pub(crate) const PROBE: &str = "probe";
+
+/// Runs the shim with what follows its name on the command line. Called at the very start of
+/// `main`: before any thread, any runtime and any reading of the environment.
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    let done = match arguments.first().and_then(|first| first.to_str()) {
+        None => keeper::run(),
+        Some(PROBE) => probe::run(arguments.get(1).map(OsString::as_os_str)),
+        Some(_) => return ExitCode::from(2),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,212 @@
+//! The filter of system calls for sandboxed programs: what leads out of a sandbox, or into parts
+//! of the kernel no command needs, is refused. Applied by the shim under Landlock, handed to
+//! bubblewrap otherwise.
+//!
+//! Invariant: a filter cannot be got around by another way to number calls (x32), and sockets are
+//! an allow list.
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Which sockets may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sockets {
+    /// Internet sockets: granted, or in a network namespace that leads nowhere.
+    pub(super) internet: bool,
+    pub(super) unix: bool,
+}
+
+/// Refused with "not permitted".
+const FORBIDDEN: &[libc::c_long] = &[
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    // Keys, programs in the kernel, counters.
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    // The machine.
+    libc::SYS_acct,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_finit_module,
+    libc::SYS_init_module,
+    libc::SYS_kexec_file_load,
+    libc::SYS_kexec_load,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+
+/// Refused as if the kernel did not know them, so that programs fall back: `clone3` hides its
+/// flags from filters, `io_uring` does its work past them.
+const UNKNOWN: &[libc::c_long] = &[
+    libc::SYS_clone3,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+];
+
+const NAMESPACE_FLAGS: &[libc::c_int] = &[
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+];
+
+/// The programs, each to be loaded.
+pub(super) fn programs(sockets: Sockets) -> io::Result<Vec<BpfProgram>> {
+    let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> =
+        FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
+    forbidden.insert(libc::SYS_clone, namespaces()?);
+    forbidden.insert(libc::SYS_socket, families(sockets)?);
+    if !sockets.unix {
+        forbidden.insert(libc::SYS_socketpair, pairs()?);
+    }
+    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
+    Ok(vec![
+        program(forbidden, libc::EPERM)?,
+        program(unknown, libc::ENOSYS)?,
+    ])
+}
+
+/// The same as bytes, as bubblewrap reads them.
+pub(super) fn bytes(program: &BpfProgram) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(program.len() * size_of::<sock_filter>());
+    for step in program {
+        bytes.extend(step.code.to_ne_bytes());
+        bytes.extend([step.jt, step.jf]);
+        bytes.extend(step.k.to_ne_bytes());
+    }
+    bytes
+}
+
+fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let errno = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, arch);
+    let program: BpfProgram = filter
+        .and_then(TryInto::try_into)
+        .map_err(io::Error::other)?;
+    Ok(without_x32(program))
+}
+
+/// On `x86_64` the kernel may take the same calls under numbers with one more bit; the rules
+/// above do not see those, so all of them are unknown.
+fn without_x32(program: BpfProgram) -> BpfProgram {
+    const X32_BIT: u32 = 0x4000_0000;
+    const LOAD_WORD: u16 = 0x20;
+    const JUMP_IF_GREATER_EQUAL: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    if cfg!(not(target_arch = "x86_64")) {
+        return program;
+    }
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    let refusal = u32::from(SeccompAction::Errno(libc::ENOSYS.unsigned_abs()));
+    let mut whole = vec![
+        // The call's number stands first in what a filter is given.
+        step(LOAD_WORD, 0, 0, 0),
+        step(JUMP_IF_GREATER_EQUAL, 0, 1, X32_BIT),
+        step(RETURN, 0, 0, refusal),
+    ];
+    whole.extend(program);
+    whole
+}
+
+fn namespaces() -> io::Result<Vec<SeccompRule>> {
+    let with = |flag: &libc::c_int| {
+        let flag = u64::from(flag.unsigned_abs());
+        rule(vec![when(0, SeccompCmpOp::MaskedEq(flag), flag)?])
+    };
+    NAMESPACE_FLAGS.iter().map(with).collect()
+}
+
+/// Any family that is not granted, and any netlink but the one that lists addresses.
+fn families(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
+    let mut granted = Vec::new();
+    if sockets.internet {
+        granted.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+    }
+    if sockets.unix {
+        granted.push(libc::AF_UNIX);
+    }
+    if granted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let others = granted
+        .iter()
+        .map(|family| when(0, SeccompCmpOp::Ne, number(*family)))
+        .collect::<io::Result<Vec<_>>>()?;
+    let netlink = vec![
+        when(0, SeccompCmpOp::Eq, number(libc::AF_NETLINK))?,
+        when(2, SeccompCmpOp::Ne, number(libc::NETLINK_ROUTE))?,
+    ];
+    Ok(vec![rule(others)?, rule(netlink)?])
+}
+
+/// Pairs are for a program and its own children, so streams stay. A pair of datagram sockets
+/// could be pointed at any socket in the file system afterwards.
+fn pairs() -> io::Result<Vec<SeccompRule>> {
+    const KIND_MASK: u64 = 0xf;
+    Ok(vec![
+        rule(vec![when(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?])?,
+        rule(vec![when(
+            1,
+            SeccompCmpOp::MaskedEq(KIND_MASK),
+            number(libc::SOCK_DGRAM),
+        )?])?,
+    ])
+}
+
+fn when(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+        .map_err(io::Error::other)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+fn number(value: libc::c_int) -> u64 {
+    u64::from(value.unsigned_abs())
+}
+
+#[cfg(test)]
+#[path = "seccomp_tests.rs"]
+mod tests;

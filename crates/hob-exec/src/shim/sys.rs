@@ -1,0 +1,148 @@
+//! The system calls that need raw memory, each behind a safe function.
+
+#![expect(
+    unsafe_code,
+    reason = "rustix has no signalfd, wait4 or close_range; each call below states why it is sound"
+)]
+
+use crate::order::{Ended, Usage};
+use rustix::fd::{FromRawFd, OwnedFd};
+use std::io;
+use std::mem::MaybeUninit;
+
+/// A process that has been waited for.
+pub(super) struct Reaped {
+    pub(super) pid: i32,
+    pub(super) ended: Ended,
+    pub(super) usage: Usage,
+}
+
+/// Every descriptor from 3 on closes when a program is started.
+pub(super) fn close_on_exec() -> io::Result<()> {
+    // SAFETY: three integers; no memory is touched.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3_u32,
+            u32::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// The signals the shim acts on, as a descriptor to wait for. They stay blocked in this process;
+/// [`before_exec`] unblocks them in each program it starts.
+pub(super) fn signals() -> io::Result<OwnedFd> {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `set` is initialised by `sigemptyset` before anything reads it; the descriptor is
+    // fresh and owned by nobody else.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        let set = set.assume_init();
+        if libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        let descriptor = libc::signalfd(-1, &raw const set, flags);
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(OwnedFd::from_raw_fd(descriptor))
+    }
+}
+
+/// Takes what is waiting on the descriptor; true when it asks the shim to end.
+pub(super) fn drain_signals(descriptor: &OwnedFd) -> bool {
+    const SIZE: usize = size_of::<libc::signalfd_siginfo>();
+    let mut asked = false;
+    let mut buffer = [0_u8; SIZE];
+    while let Ok(SIZE) = rustix::io::read(descriptor, &mut buffer) {
+        let number = u32::from_ne_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
+        asked |= i64::from(number) != i64::from(libc::SIGCHLD);
+    }
+    asked
+}
+
+/// One child that has ended and was not waited for yet; none when there is no such child.
+pub(super) fn reap() -> Option<Reaped> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both pointers are valid for writing; all-zero bytes are a valid `rusage`.
+    let (pid, usage) = unsafe {
+        let pid = libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
+        (pid, usage.assume_init())
+    };
+    if pid <= 0 {
+        return None;
+    }
+    let ended = if libc::WIFSIGNALED(status) {
+        Ended::Signal(libc::WTERMSIG(status))
+    } else {
+        Ended::Code(libc::WEXITSTATUS(status))
+    };
+    let usage = Usage {
+        cpu_user_ms: milliseconds(usage.ru_utime),
+        cpu_system_ms: milliseconds(usage.ru_stime),
+        peak_bytes: u64::try_from(usage.ru_maxrss)
+            .unwrap_or(0)
+            .saturating_mul(1024),
+    };
+    Some(Reaped { pid, ended, usage })
+}
+
+fn milliseconds(time: libc::timeval) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    seconds.saturating_mul(1000).saturating_add(micros / 1000)
+}
+
+/// User and mount namespaces of its own for this process.
+pub(super) fn unshare_mounts() -> io::Result<()> {
+    use rustix::thread::UnshareFlags;
+    // SAFETY: the descriptor table stays shared as it is; the calling process has one thread.
+    unsafe {
+        rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+    }
+    Ok(())
+}
+
+/// Has `work` run in the new process before the program starts, with no signal blocked.
+pub(super) fn before_exec(
+    command: &mut std::process::Command,
+    mut work: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: the shim has one thread, so no lock is held by another one at the fork, and the new
+    // process may allocate and call as it could before.
+    unsafe {
+        command.pre_exec(move || {
+            let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(none.as_mut_ptr());
+            libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+            work()
+        });
+    }
+}
+
+/// The version of Landlock's interface; 0 when the kernel has none.
+pub(super) fn landlock_abi() -> i32 {
+    const VERSION: u32 = 1;
+    // SAFETY: asked for its version, the call reads no memory.
+    let found = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    i32::try_from(found).unwrap_or(0).max(0)
+}

@@ -1,0 +1,15 @@
+//! Real processes behind real walls, at both levels. Each refusal stands beside the same act,
+//! granted, which works.
+
+#[cfg(test)]
+mod bounds;
+#[cfg(test)]
+mod ending;
+#[cfg(test)]
+mod network;
+#[cfg(test)]
+mod rig;
+#[cfg(test)]
+mod service;
+#[cfg(test)]
+mod walls;

@@ -1,0 +1,190 @@
+//! Network off means off (fault 68). Success is counted where it would matter: at the listener.
+
+use crate::rig::{Rig, got, levels};
+use hob_exec::Exit;
+use std::io::{Read, Write};
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Listeners of every kind on the machine, and how often any was reached.
+struct Ears {
+    hits: Arc<AtomicUsize>,
+    tcp: u16,
+    udp: u16,
+    name: String,
+}
+
+impl Ears {
+    fn open(folder: &Path) -> Ears {
+        let hits = Arc::new(AtomicUsize::new(0));
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("bound");
+        let name = crate::rig::mark("abstract");
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let ears = Ears {
+            hits: Arc::clone(&hits),
+            tcp: tcp.local_addr().expect("bound").port(),
+            udp: udp.local_addr().expect("bound").port(),
+            name,
+        };
+        let count = Arc::clone(&hits);
+        std::thread::spawn(move || {
+            for stream in tcp.incoming().flatten() {
+                count.fetch_add(1, Ordering::SeqCst);
+                answer(stream);
+            }
+        });
+        let count = Arc::clone(&hits);
+        std::thread::spawn(move || {
+            while udp.recv(&mut [0; 64]).is_ok() {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        for listener in [
+            UnixListener::bind(folder.join("stream.sock")).expect("bound"),
+            UnixListener::bind_addr(&address).expect("bound"),
+        ] {
+            let count = Arc::clone(&hits);
+            std::thread::spawn(move || {
+                for _ in listener.incoming().flatten() {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let datagrams = UnixDatagram::bind(folder.join("datagram.sock")).expect("bound");
+        std::thread::spawn(move || {
+            while datagrams.recv(&mut [0; 64]).is_ok() {
+                hits.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        ears
+    }
+
+    fn hits(&self) -> usize {
+        // A datagram is counted a moment after it was sent.
+        std::thread::sleep(Duration::from_millis(50));
+        self.hits.load(Ordering::SeqCst)
+    }
+
+    fn internet(&self) -> Vec<String> {
+        let (tcp, udp) = (self.tcp, self.udp);
+        vec![
+            format!("exec 3<>/dev/tcp/127.0.0.1/{tcp} && echo GOT"),
+            format!("echo x > /dev/udp/127.0.0.1/{udp} && echo SENT"),
+            format!("curl -s -m 5 http://127.0.0.1:{tcp}/ && echo GOT"),
+            python(&format!(
+                "s=socket.create_connection((\"127.0.0.1\",{tcp}),5); print(\"GOT\")"
+            )),
+            python(&format!(
+                "s=socket.socket(socket.AF_INET6,socket.SOCK_STREAM); s.connect((\"::ffff:127.0.0.1\",{tcp})); print(\"GOT\")"
+            )),
+            // What a resolver does: a datagram to a server.
+            python(&format!(
+                "s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b\"q\",(\"127.0.0.1\",{udp})); print(\"SENT\")"
+            )),
+        ]
+    }
+
+    fn unix(&self, folder: &Path) -> Vec<String> {
+        let (folder, name) = (folder.display(), &self.name);
+        vec![
+            python(&format!(
+                "s=socket.socket(socket.AF_UNIX); s.connect(\"{folder}/stream.sock\"); print(\"GOT\")"
+            )),
+            python(&format!(
+                "s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendto(b\"x\",\"{folder}/datagram.sock\"); print(\"GOT\")"
+            )),
+            python(&format!(
+                "a,b=socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM); a.sendto(b\"x\",\"{folder}/datagram.sock\"); print(\"GOT\")"
+            )),
+            python(&format!(
+                "s=socket.socket(socket.AF_UNIX); s.connect(\"\\0{name}\"); print(\"GOT\")"
+            )),
+        ]
+    }
+}
+
+fn answer(mut stream: std::net::TcpStream) {
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+    let _ = stream.read(&mut [0; 1024]);
+    let _ = stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+}
+
+fn python(body: &str) -> String {
+    format!("python3 -c 'import socket; {body}'")
+}
+
+async fn granted(rig: &Rig, act: &str, network: bool, unix: bool) -> Arc<Exit> {
+    rig.sh_with(act, |policy| {
+        policy.network = network;
+        policy.unix_sockets = unix;
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn off_means_off_and_a_grant_opens_it() {
+    for rig in levels().await {
+        let ears = Ears::open(rig.work());
+        for act in ears.internet() {
+            let before = ears.hits();
+            for unix in [false, true] {
+                let exit = granted(&rig, &act, false, unix).await;
+                assert!(!got(&exit), "{:?}: {act}\n{exit:#?}", rig.level);
+            }
+            assert_eq!(ears.hits(), before, "{:?}: {act}", rig.level);
+            let exit = granted(&rig, &act, true, false).await;
+            assert!(
+                ears.hits() > before,
+                "control, {:?}: {act}\n{exit:#?}",
+                rig.level
+            );
+        }
+        for act in ears.unix(rig.work()) {
+            let before = ears.hits();
+            for network in [false, true] {
+                let exit = granted(&rig, &act, network, false).await;
+                assert!(!got(&exit), "{:?}: {act}\n{exit:#?}", rig.level);
+            }
+            assert_eq!(ears.hits(), before, "{:?}: {act}", rig.level);
+            let exit = granted(&rig, &act, true, true).await;
+            assert!(
+                ears.hits() > before,
+                "control, {:?}: {act}\n{exit:#?}",
+                rig.level
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn families_nobody_needs_are_closed_even_with_the_network() {
+    // Packet, vsock, bluetooth, alg, and a netlink that is not for routes.
+    let families = ["17,3,0", "40,1,0", "31,3,1", "38,5,0", "16,3,9"];
+    for rig in levels().await {
+        for family in families {
+            let act = python(&format!("s=socket.socket({family}); print(\"GOT\")"));
+            let exit = granted(&rig, &act, true, true).await;
+            assert!(!got(&exit), "{:?}: {family}", rig.level);
+            assert!(exit.stderr.text().contains("PermissionError"), "{exit:#?}");
+        }
+        let act = python("s=socket.socket(2,1,0); print(\"GOT\")");
+        assert!(got(&granted(&rig, &act, true, true).await), "control");
+    }
+}
+
+#[tokio::test]
+async fn a_program_still_talks_to_its_own_children() {
+    for rig in levels().await {
+        let act = python(
+            "a,b=socket.socketpair(); a.send(b\"x\"); print(\"GOT\" if b.recv(1) else \"\")",
+        );
+        let exit = rig.sh(&act).await;
+        assert!(got(&exit), "{:?}: {exit:#?}", rig.level);
+    }
+}

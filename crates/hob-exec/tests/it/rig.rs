@@ -1,0 +1,187 @@
+//! A workspace, a stand-in for hob's home, and a spawner at a chosen level.
+
+use hob_exec::{Child, Exit, Facts, Level, Plan, Policy, Spawner, SpawnerParts, Walls};
+use hob_kit::tasks::Tasks;
+use hob_kit::world::Env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longer than anything takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) struct Rig {
+    pub(crate) level: Level,
+    pub(crate) spawner: Spawner,
+    work: TempDir,
+    home: TempDir,
+}
+
+pub(crate) fn shim() -> Vec<OsString> {
+    vec![env!("CARGO_BIN_EXE_hob-exec-rig").into()]
+}
+
+/// Where bubblewrap is looked for, so that a level is the one that is wanted.
+pub(crate) fn search(level: Level) -> OsString {
+    match level {
+        Level::Bubblewrap => std::env::var_os("PATH").expect("a path"),
+        _ => OsString::new(),
+    }
+}
+
+pub(crate) async fn facts(level: Level) -> Facts {
+    let env = Env::from_pairs([("PATH", search(level))]);
+    let facts = hob_exec::spawner::probe(&shim(), &env).await;
+    facts.expect("the shim answers")
+}
+
+/// One rig for each level this machine has; in CI it must have both.
+pub(crate) async fn levels() -> Vec<Rig> {
+    let mut rigs = Vec::new();
+    for level in [Level::Bubblewrap, Level::Landlock] {
+        let facts = facts(level).await;
+        if facts.level() == level {
+            rigs.push(Rig::with(facts));
+        } else {
+            eprintln!("NOT RUN at level {}: {}", level.name(), facts.remedy());
+            assert!(std::env::var_os("CI").is_none(), "{}", facts.remedy());
+        }
+    }
+    rigs
+}
+
+impl Rig {
+    pub(crate) fn with(facts: Facts) -> Rig {
+        let person = std::env::var_os("HOME").map_or_else(std::env::temp_dir, PathBuf::from);
+        // In the person's home and not in /tmp, which a run never sees anyway.
+        let home = TempDir::with_prefix_in(".hob-exec-home-", person).expect("a home");
+        std::fs::write(home.path().join("owner.token"), "canary-token").expect("written");
+        let path = std::env::var_os("PATH").expect("a path");
+        Rig {
+            level: facts.level(),
+            spawner: Spawner::new(SpawnerParts {
+                shim: shim(),
+                env: Env::from_pairs([("PATH", path), ("HOB_CANARY", "canary-env".into())]),
+                tasks: Tasks::new(),
+                facts: Some(facts),
+            }),
+            work: TempDir::with_prefix("hob-exec-work-").expect("a workspace"),
+            home,
+        }
+    }
+
+    pub(crate) fn work(&self) -> &Path {
+        self.work.path()
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        let hidden = vec![self.home().to_owned()];
+        Policy::workspace(&[self.work().to_owned()], None, hidden)
+    }
+
+    pub(crate) fn plan(&self, script: &str) -> Plan {
+        let walls = Walls::Policy(self.policy());
+        self.plan_behind(script, walls)
+    }
+
+    pub(crate) fn plan_behind(&self, script: &str, walls: Walls) -> Plan {
+        let argv = vec!["bash".into(), "-c".into(), script.into()];
+        let mut plan = Plan::new(argv, self.work().to_owned(), walls);
+        plan.deadline = Some(PATIENCE);
+        plan
+    }
+
+    pub(crate) async fn spawn(&self, plan: Plan) -> Child {
+        let child = self.spawner.spawn(plan).await;
+        child.unwrap_or_else(|error| panic!("{:?}: {error}", self.level))
+    }
+
+    pub(crate) async fn run(&self, plan: Plan) -> Arc<Exit> {
+        let exit = self.spawn(plan).await.wait().await;
+        exit.unwrap_or_else(|error| panic!("{:?}: {error}", self.level))
+    }
+
+    /// Runs a script in the usual sandbox.
+    pub(crate) async fn sh(&self, script: &str) -> Arc<Exit> {
+        self.run(self.plan(script)).await
+    }
+
+    /// Runs a script in a sandbox with something granted.
+    pub(crate) async fn sh_with(&self, script: &str, grant: impl FnOnce(&mut Policy)) -> Arc<Exit> {
+        let mut policy = self.policy();
+        grant(&mut policy);
+        self.run(self.plan_behind(script, Walls::Policy(policy)))
+            .await
+    }
+
+    pub(crate) async fn sh_free(&self, script: &str) -> Arc<Exit> {
+        let walls = Walls::Unsandboxed { reason: "a test" };
+        self.run(self.plan_behind(script, walls)).await
+    }
+}
+
+/// Whether a script said that it got what it wanted.
+pub(crate) fn got(exit: &Arc<Exit>) -> bool {
+    exit.stdout.text().contains("GOT")
+}
+
+/// A word that no other process has.
+pub(crate) fn mark(name: &str) -> String {
+    let nanos = std::time::UNIX_EPOCH.elapsed().expect("after 1970");
+    format!("hobmark-{name}-{}-{}", std::process::id(), nanos.as_nanos())
+}
+
+/// Living processes of this machine that carry the word among their arguments.
+pub(crate) fn alive(mark: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("readable");
+    entries
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let is_process = name
+                .to_str()
+                .is_some_and(|name| name.parse::<u32>().is_ok());
+            is_process
+                && std::fs::read(entry.path().join("cmdline"))
+                    .is_ok_and(|line| String::from_utf8_lossy(&line).contains(mark))
+        })
+        .count()
+}
+
+/// Waits until something holds.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A process beside the sandbox, with a secret in its environment; ended when dropped.
+pub(crate) struct Stranger(pub(crate) std::process::Child);
+
+impl Stranger {
+    pub(crate) fn start() -> Stranger {
+        let started = std::process::Command::new("sleep")
+            .arg("1000")
+            .env("HOB_CANARY_OUTSIDE", "canary-outside")
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn();
+        Stranger(started.expect("started"))
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
