@@ -1,1 +1,65 @@
+//! Paths as they really are.
 
+use super::*;
+use crate::plan::Policy;
+use std::os::unix::fs::symlink;
+
+fn plan(cwd: &Path, policy: Policy) -> Plan {
+    Plan::new(vec!["true".into()], cwd.to_owned(), Walls::Policy(policy))
+}
+
+fn settled(cwd: &Path, policy: Policy) -> Result<Policy, ExecError> {
+    let mut plan = plan(cwd, policy);
+    settle(&mut plan)?;
+    match plan.walls {
+        Walls::Policy(policy) => Ok(policy),
+        Walls::Unsandboxed { .. } => panic!("walls do not vanish"),
+    }
+}
+
+#[test]
+fn links_are_followed_before_any_rule_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("there");
+    std::fs::create_dir_all(root.join("real/home")).expect("made");
+    symlink(root.join("real"), root.join("link")).expect("made");
+    let roots = [root.join("link")];
+    let hidden = vec![root.join("link/home"), root.join("link/missing/deep")];
+    let found = settled(&root, Policy::workspace(&roots, None, hidden)).expect("sound");
+    assert_eq!(found.write, [root.join("real")]);
+    assert_eq!(found.protected, [root.join("real/.git")]);
+    let expected = [root.join("real/home"), root.join("real/missing/deep")];
+    assert_eq!(found.hidden, expected);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("there");
+    let roots = [root.clone()];
+    let hidden = settled(
+        Path::new("/"),
+        Policy::workspace(&roots, None, roots.to_vec()),
+    );
+    assert!(matches!(hidden, Err(ExecError::Policy(_))), "{hidden:?}");
+    let whole = settled(&root, Policy::workspace(&["/".into()], None, Vec::new()));
+    assert!(matches!(whole, Err(ExecError::Policy(_))), "{whole:?}");
+    let missing = settled(
+        &root,
+        Policy::workspace(&[root.join("no")], None, Vec::new()),
+    );
+    assert!(matches!(missing, Err(ExecError::Policy(_))), "{missing:?}");
+    symlink("elsewhere", root.join(".git")).expect("made");
+    let link = settled(&root, Policy::workspace(&roots, None, Vec::new()));
+    assert!(matches!(link, Err(ExecError::Policy(_))), "{link:?}");
+}
+
+#[test]
+fn a_run_starts_where_it_can_see() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("there");
+    let hidden = settled(&root, Policy::workspace(&[], None, vec![root.clone()]));
+    assert!(matches!(hidden, Err(ExecError::Cwd { .. })), "{hidden:?}");
+    let missing = settled(&root.join("no"), Policy::workspace(&[], None, Vec::new()));
+    assert!(matches!(missing, Err(ExecError::Cwd { .. })), "{missing:?}");
+}

@@ -94,6 +94,7 @@ async fn dropping_a_child_ends_it() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "it stands for the daemon itself")]
 async fn a_killed_daemon_leaves_no_orphan() {
     for rig in levels().await {
         let mark = mark("orphan");

@@ -23,10 +23,15 @@ pub(crate) fn shim() -> Vec<OsString> {
     vec![env!("CARGO_BIN_EXE_hob-exec-rig").into()]
 }
 
+/// A variable of the test's own environment.
+fn outside(name: &str) -> Option<OsString> {
+    Env::capture().os(name).map(OsString::from)
+}
+
 /// Where bubblewrap is looked for, so that a level is the one that is wanted.
 pub(crate) fn search(level: Level) -> OsString {
     match level {
-        Level::Bubblewrap => std::env::var_os("PATH").expect("a path"),
+        Level::Bubblewrap => outside("PATH").expect("a path"),
         _ => OsString::new(),
     }
 }
@@ -46,7 +51,7 @@ pub(crate) async fn levels() -> Vec<Rig> {
             rigs.push(Rig::with(facts));
         } else {
             eprintln!("NOT RUN at level {}: {}", level.name(), facts.remedy());
-            assert!(std::env::var_os("CI").is_none(), "{}", facts.remedy());
+            assert!(outside("CI").is_none(), "{}", facts.remedy());
         }
     }
     rigs
@@ -54,11 +59,11 @@ pub(crate) async fn levels() -> Vec<Rig> {
 
 impl Rig {
     pub(crate) fn with(facts: Facts) -> Rig {
-        let person = std::env::var_os("HOME").map_or_else(std::env::temp_dir, PathBuf::from);
+        let person = outside("HOME").map_or_else(std::env::temp_dir, PathBuf::from);
         // In the person's home and not in /tmp, which a run never sees anyway.
         let home = TempDir::with_prefix_in(".hob-exec-home-", person).expect("a home");
         std::fs::write(home.path().join("owner.token"), "canary-token").expect("written");
-        let path = std::env::var_os("PATH").expect("a path");
+        let path = outside("PATH").expect("a path");
         Rig {
             level: facts.level(),
             spawner: Spawner::new(SpawnerParts {
@@ -167,6 +172,10 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) struct Stranger(pub(crate) std::process::Child);
 
 impl Stranger {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it must not be a child of the shim"
+    )]
     pub(crate) fn start() -> Stranger {
         let started = std::process::Command::new("sleep")
             .arg("1000")
