@@ -30,19 +30,19 @@ async fn the_vargos_listener_takes_old_clients_as_they_are() {
         .await
         .expect("opting in is the grant");
     let params = json!({
-        "service": "agent", "version": "1.0.0", "methods": ["agent.run"],
-        "events": ["run.delta"], "subscriptions": ["message.received"],
+        "service": "smith", "version": "1.0.0", "methods": ["smith.run"],
+        "events": ["smith.delta"], "subscriptions": ["message.received"],
     });
     let table = agent.call("gateway.register", params).await;
     assert!(
-        texts(&table, "methods").contains(&"agent.run".to_owned()),
+        texts(&table, "methods").contains(&"smith.run".to_owned()),
         "{table}"
     );
     serve(agent, |request| json!({ "ran": request["params"]["task"] }));
     let mut client = Peer::ws(ws_request_to(&url))
         .await
         .expect("opting in is the grant");
-    let ran = client.call("agent.run", json!({ "task": "dig" })).await;
+    let ran = client.call("smith.run", json!({ "task": "dig" })).await;
     assert_eq!(ran, json!({ "ran": "dig" }));
     // A built-in name stays ours, and what rules the house is not in the dialect.
     let taken = json!({ "service": "sessions", "methods": ["session.list"] });
