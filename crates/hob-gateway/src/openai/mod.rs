@@ -4,13 +4,14 @@
 //! - `request`, `message`, `tool`, on `field`: a body read into our words; `fault`: refusals
 //! - `telling` on `line`: the work asked of the agent and followed; `tale`: what was told already
 //! - `chunk`, `reply`: our words in OpenAI's form; `stream`: the body of a streamed answer
-//! - `models`: the list of models
+//! - `models`: the list of models; `document`: its part of the OpenAPI document
 //!
 //! Invariants: this surface decides nothing an agent decides, it translates; nothing is stored but
 //! what `agent.run` stores when a session is named; without the scope `control` tools may only
 //! look; a client that goes away stops its run.
 
 mod chunk;
+pub(crate) mod document;
 mod fault;
 mod field;
 mod line;

@@ -17,4 +17,6 @@ mod house;
 #[cfg(test)]
 mod mind;
 #[cfg(test)]
+mod openai;
+#[cfg(test)]
 mod support;
