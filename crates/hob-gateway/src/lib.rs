@@ -4,7 +4,7 @@
 //! - [`gateway`]: starting it all; [`settings`]: the keys it owns
 //! - `listener`, `unix`, `vargos`: the three ways in; `websocket`, `lines`: the two framings
 //! - `http`: what every HTTP request passes, in order; `rest`, `openapi`, `probes`: what it may ask
-//! - `openai`: the surface at `/v1`
+//! - `openai`: the surface at `/v1`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
 //!
 //! Invariants: every HTTP request is checked in the order Host, Origin, path, token, scope; nothing
@@ -24,6 +24,7 @@ mod openai;
 mod openapi;
 mod origin;
 pub mod owner;
+mod patience;
 mod probes;
 mod procnet;
 mod refusal;

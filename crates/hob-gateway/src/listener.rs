@@ -1,10 +1,11 @@
 //! A TCP listener on loopback: accepts, bounds, and serves HTTP/1.
 //!
 //! Invariants: a connection has a seat or is turned away at once; a request's head is small and
-//! arrives in time, or its connection ends.
+//! arrives in time, or its connection ends; a peer that stops reading is given up after a while.
 
 use crate::gateway::GatewayError;
 use crate::http::Site;
+use crate::patience::Patience;
 use crate::shared::{self, Seat, Shared};
 use hob_wire::limits;
 use hyper::server::conn::http1;
@@ -21,6 +22,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Time for a request's head to arrive, and for an idle connection to be kept.
 const HEAD_MS_MAX: u64 = 10_000;
+/// Time in which a peer must take something of what is written to it.
+const STALL_MS_MAX: u64 = 120_000;
 /// Header lines of one request.
 const HEADERS_MAX: usize = 64;
 /// Connections without a seat that are told so; beyond them one is closed without a word.
@@ -126,12 +129,13 @@ async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) 
         let seat = Arc::clone(&seat);
         async move { Ok::<_, Infallible>(site.answer(request, seat).await) }
     });
+    let wait_max = Duration::from_millis(STALL_MS_MAX);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
         .max_headers(HEADERS_MAX)
         .max_buf_size(limits::UNAUTHENTICATED_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Patience::new(stream, wait_max)), service)
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

@@ -9,6 +9,7 @@
 //! we write is closed.
 
 use crate::http::Desk;
+use crate::patience::Patience;
 use crate::refusal::Refusal;
 use crate::shared::{self, Seat, Shared};
 use crate::{settings, subprotocol};
@@ -103,9 +104,9 @@ impl Handshake {
         let served = Arc::clone(shared);
         shared.tasks.spawn("websocket", async move {
             let _seat = seat;
-            match upgrade.await.map(Upgraded::downcast::<TokioIo<TcpStream>>) {
+            match upgrade.await.map(Upgraded::downcast::<HttpStream>) {
                 Ok(Ok(parts)) => {
-                    let stream = parts.io.into_inner();
+                    let stream = parts.io.into_inner().into_inner();
                     let early = parts.read_buf.to_vec();
                     let config = Some(config());
                     let socket =
@@ -119,6 +120,9 @@ impl Handshake {
         response
     }
 }
+
+/// What the listener serves HTTP on.
+type HttpStream = TokioIo<Patience<TcpStream>>;
 
 fn config() -> WebSocketConfig {
     let max = Some(shared::frame_bytes_max());

@@ -119,7 +119,7 @@ fn a_spent_budget_is_no_reason_to_retry() {
     let sim = model();
     let url = sim.url(hob_sim::Dialect::OpenaiChat);
     let config = format!(
-        "[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\nprice_input = 1000000\nprice_output = 1000000\n\n[budget]\nday = 1\n"
+        "[model]\ndefault = [\"sim/one\"]\n\n[models.sim]\nkind = \"openai\"\nurl = \"{url}\"\nprice_input = \"100\"\nprice_output = \"100\"\n\n[cost]\nday_max = \"0.000001\"\n"
     );
     let house = crate::support::House::builder().config(&config).start();
     let body = json!({ "model": "hob", "messages": says("hi") });
