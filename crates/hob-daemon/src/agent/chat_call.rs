@@ -94,7 +94,8 @@ impl Chat {
                     dollars(limit),
                     dollars(spent)
                 );
-                Err(refused(ErrorCode::Overloaded, message))
+                let refusal = refused(ErrorCode::Overloaded, message);
+                Err(refusal.with_details(serde_json::json!({ "reason": "budget" })))
             }
             Err(error) => Err(error.into()),
         }

@@ -336,7 +336,9 @@ pub(crate) fn no_model(error: &BookError) -> WireError {
         BookError::NothingConfigured => {
             refusal.with_details(serde_json::json!({ "reason": "no-model" }))
         }
-        _ => refusal,
+        BookError::UnknownName { .. } | BookError::UnknownProvider { .. } => {
+            refusal.with_details(serde_json::json!({ "reason": "unknown-model" }))
+        }
     }
 }
 

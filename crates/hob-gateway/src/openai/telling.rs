@@ -477,13 +477,10 @@ fn past(view: RunView) -> ChatReply {
 /// What a refusal of the agent is here: a model it does not know and a budget have words of their
 /// own in OpenAI's form.
 fn failed(error: &WireError, model: &str) -> Fault {
-    let details = error.details.as_ref();
-    let says = |key: &str| details.and_then(|details| details.get(key));
-    if says("param").and_then(Value::as_str) == Some("model") {
-        return Fault::no_such_model(model, &error.message);
+    let reason = error.details.as_ref().and_then(|it| it.get("reason"));
+    match reason.and_then(Value::as_str) {
+        Some("unknown-model" | "no-model") => Fault::no_such_model(model, &error.message),
+        Some("budget") => Fault::over_budget(error.message.clone()),
+        _ => Fault::from(error),
     }
-    if says("budget").is_some() {
-        return Fault::over_budget(error.message.clone());
-    }
-    Fault::from(error)
 }

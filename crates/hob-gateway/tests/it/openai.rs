@@ -115,11 +115,11 @@ impl Agent {
             }
             "poor" => {
                 let poor = WireError::new(ErrorCode::Overloaded, "The budget is spent.");
-                return Err(poor.with_details(json!({ "budget": "day" })));
+                return Err(poor.with_details(json!({ "reason": "budget" })));
             }
             "unknown" => {
                 let unknown = WireError::new(ErrorCode::InvalidParams, "No such model.");
-                return Err(unknown.with_details(json!({ "param": "model" })));
+                return Err(unknown.with_details(json!({ "reason": "unknown-model" })));
             }
             _ => {}
         }

@@ -69,17 +69,17 @@ fn a_real_model_answers() {
     let server = Server::start(&library);
     let house = House::start();
     let url = format!("http://{}/v1", server.address);
-    let add = ["model", "add", "local", "--kind", "openai", "--url", &url];
+    let add = ["model", "add", "llama", "--kind", "openai", "--url", &url];
     house.hob(&add).success();
     let listed = house.hob(&["--json", "model", "list"]).success();
-    assert!(listed.contains("local/smollm2"), "{listed}");
-    let set = ["model", "set", "default", "local/smollm2"];
+    assert!(listed.contains("llama/smollm2"), "{listed}");
+    let set = ["model", "set", "default", "llama/smollm2"];
     house.hob(&set).success();
 
     let token = chat_token(&house);
     let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
     messages.extend(says(QUESTION).as_array().cloned().unwrap_or_default());
-    for model in ["local/smollm2", "hob"] {
+    for model in ["llama/smollm2", "hob"] {
         let body =
             json!({ "model": model, "messages": messages, "temperature": 0, "max_tokens": 60 });
         let said = answer(&house, &token, &body);
@@ -93,7 +93,7 @@ fn a_real_model_answers() {
     assert!(said.contains("Paris"), "{run}");
     assert_eq!(
         (&run["success"], &run["model"]),
-        (&json!(true), &json!("local/smollm2"))
+        (&json!(true), &json!("llama/smollm2"))
     );
     assert!(
         run["cost"]["outputTokens"]
