@@ -52,13 +52,13 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "bubblewrap",
-        probes: &["bwrap"],
+        probe: Probe::Program(&["bwrap"]),
         package: Package::Apt("bubblewrap"),
         needed_by: "the stronger level of the sandbox (faults 60 to 75)",
     },
     Tool {
         name: "curl",
-        probes: &["curl"],
+        probe: Probe::Program(&["curl"]),
         package: Package::Apt("curl"),
         needed_by: "fault 68 (network off)",
     },
