@@ -15,7 +15,7 @@ async fn a_peer_that_does_not_read_is_given_up() {
 #[tokio::test]
 async fn a_peer_that_reads_is_waited_for() {
     let (ours, mut theirs) = tokio::io::duplex(16);
-    let mut patience = Patience::new(ours, Duration::from_secs(60));
+    let mut patience = Patience::new(ours, Duration::from_mins(1));
     let writing = async {
         patience.write_all(&[7; 64]).await.unwrap();
         drop(patience);
