@@ -1,0 +1,257 @@
+//! An agent that does as the last message says, and the tools and models beside it.
+
+use crate::house::House;
+use hob_bus::{Bus, EventLog, NewEvent, Room, SessionTag};
+use hob_wire::content::{Content, Part, ToolCall};
+use hob_wire::id::RunId;
+use hob_wire::rooms::agent::{
+    self, Aborted, Cause, ChatParams, ChatReply, Cost, DeltaKind, RunCompletedPayload,
+    RunDeltaPayload, RunOf, RunParams, RunReply, RunState, RunStepPayload,
+};
+use hob_wire::rooms::tool::Tier;
+use hob_wire::rooms::{model, tool};
+use hob_wire::{Effect, ErrorCode, Topic, WireError};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+/// An agent that remembers what it was asked.
+pub(crate) struct Agent {
+    bus: Bus,
+    log: Arc<dyn EventLog>,
+    pub(crate) chats: Mutex<Vec<ChatParams>>,
+    pub(crate) runs: Mutex<Vec<RunParams>>,
+    pub(crate) aborted: Mutex<Vec<RunId>>,
+    pub(crate) stop: Notify,
+}
+
+impl Agent {
+    pub(crate) fn move_in(house: &House) -> Arc<Agent> {
+        let agent = Arc::new(Agent {
+            bus: house.bus.clone(),
+            log: house.store.event_log(),
+            chats: Mutex::default(),
+            runs: Mutex::default(),
+            aborted: Mutex::default(),
+            stop: Notify::new(),
+        });
+        let (chats, runs, aborts) = (agent.clone(), agent.clone(), agent.clone());
+        let room = Room::new("agent")
+            .method::<agent::Chat, _, _>(move |_, params| {
+                let agent = Arc::clone(&chats);
+                async move { agent.chat(params).await }
+            })
+            .method::<agent::Run, _, _>(move |_, params| {
+                let agent = Arc::clone(&runs);
+                async move { agent.run(params).await }
+            })
+            .method::<agent::Abort, _, _>(move |_, selector| {
+                let agent = Arc::clone(&aborts);
+                async move {
+                    agent.aborted.lock().unwrap().extend(selector.run_id);
+                    agent.stop.notify_waiters();
+                    Ok(Aborted { runs: Vec::new() })
+                }
+            })
+            .event::<agent::RunDelta>()
+            .event::<agent::RunStep>()
+            .event::<agent::RunPaused>()
+            .event::<agent::RunCompleted>();
+        house.bus.serve(room).unwrap();
+        house.bus.serve(tools()).unwrap();
+        house.bus.serve(models()).unwrap();
+        agent
+    }
+
+    async fn chat(&self, params: ChatParams) -> Result<ChatReply, WireError> {
+        let id = params.chat_id;
+        let wish = match &params.messages.last().unwrap().content {
+            Content::Text(text) => text.clone(),
+            Content::Parts(_) => "parts".to_owned(),
+        };
+        self.chats.lock().unwrap().push(params);
+        let say = |offset, text: &str| self.say(&format!("chat:{id}"), id, offset, text);
+        let mut reply = ChatReply {
+            content: vec![text("Hello")],
+            success: true,
+            cause: Cause::Answered,
+            message: None,
+            cut: false,
+            cost: Cost {
+                input_tokens: 3,
+                output_tokens: 2,
+                ..Cost::default()
+            },
+            model: Some("sim/one".to_owned()),
+        };
+        match wish.as_str() {
+            "hello" => {
+                say(0, "Hel");
+                say(3, "lo");
+            }
+            "call" => reply.content = vec![call("one"), call("two")],
+            "hang" => {
+                let stopped = self.stop.notified();
+                say(0, "Once");
+                stopped.await;
+            }
+            "silent" => self.stop.notified().await,
+            "break" => {
+                let heard = self.stop.notified();
+                say(0, "Hel");
+                heard.await;
+                return Err(WireError::new(ErrorCode::Internal, "It broke."));
+            }
+            "fail" => {
+                (reply.success, reply.cause) = (false, Cause::ModelFailed);
+                reply.message = Some("No model could answer.".to_owned());
+            }
+            "full" => {
+                let full = WireError::new(ErrorCode::Overloaded, "Too much.");
+                return Err(full.retry_after(2_500));
+            }
+            "poor" => {
+                let poor = WireError::new(ErrorCode::Overloaded, "The budget is spent.");
+                return Err(poor.with_details(json!({ "reason": "budget" })));
+            }
+            "unknown" => {
+                let unknown = WireError::new(ErrorCode::InvalidParams, "No such model.");
+                return Err(unknown.with_details(json!({ "reason": "unknown-model" })));
+            }
+            _ => {}
+        }
+        Ok(reply)
+    }
+
+    async fn run(&self, params: RunParams) -> Result<RunReply, WireError> {
+        let id = RunId(hob_kit::dice::Dice::system().uuid(1));
+        let session = params.session_key.clone();
+        self.runs.lock().unwrap().push(params);
+        let of = RunOf {
+            session_key: session.clone(),
+            run_id: id,
+        };
+        // All before the answer: nothing of it may be missed. The first piece is lost.
+        self.say(&session, id, 5, " there");
+        let step = RunStepPayload {
+            of: of.clone(),
+            step: 1,
+            attempt: 1,
+            model: "sim/one".to_owned(),
+            usage: hob_wire::content::Usage::default(),
+            cost: Cost::default(),
+            text: "Hello there".to_owned(),
+        };
+        self.log::<agent::RunStep>(&session, &step).await;
+        let completed = RunCompletedPayload {
+            of,
+            response: "Hello there".to_owned(),
+            success: true,
+            cause: Cause::Answered,
+            message: None,
+            cost: Cost::default(),
+            model: Some("sim/one".to_owned()),
+            notes: Vec::new(),
+        };
+        self.log::<agent::RunCompleted>(&session, &completed).await;
+        Ok(RunReply {
+            run_id: id,
+            session_key: session,
+            state: RunState::Queued,
+            response: None,
+            success: None,
+            cause: None,
+            cost: None,
+            model: None,
+        })
+    }
+
+    fn say(&self, session: &str, run_id: RunId, offset: u64, delta: &str) {
+        let payload = RunDeltaPayload {
+            of: RunOf {
+                session_key: session.to_owned(),
+                run_id,
+            },
+            step: 1,
+            attempt: 1,
+            offset,
+            kind: DeltaKind::Text,
+            delta: delta.to_owned(),
+            cost: None,
+        };
+        let emitter = self.bus.emitter("agent");
+        emitter.emit::<agent::RunDelta>(Some(tag(session)), &payload);
+    }
+
+    async fn log<T: Topic>(&self, session: &str, payload: &T::Payload) {
+        let event = NewEvent {
+            source: "agent".into(),
+            topic: T::SPEC.topic.into(),
+            session: Some(tag(session)),
+            payload: Some(serde_json::to_vec(payload).unwrap().into()),
+        };
+        self.log.append(event).await.unwrap();
+    }
+
+    pub(crate) fn last_chat(&self) -> ChatParams {
+        self.chats.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+fn tools() -> Room {
+    let spec = |name: &str, tier| tool::ToolSpec {
+        name: name.to_owned(),
+        aliases: Vec::new(),
+        description: String::new(),
+        parameters: json!({ "type": "object" }),
+        tier,
+        effect: Effect::Pure,
+        needs: Vec::new(),
+        approval: String::new(),
+        timeout_ms: None,
+    };
+    Room::new("tools").method::<tool::List, _, _>(move |_, _| {
+        let tools = vec![spec("time", Tier::Read), spec("write", Tier::Write)];
+        async move { Ok(tool::Tools { tools }) }
+    })
+}
+
+fn models() -> Room {
+    Room::new("models").method::<model::List, _, _>(|_, _| async {
+        Ok(model::Models {
+            models: vec![model::Model {
+                id: "sim/one".to_owned(),
+                provider: "sim".to_owned(),
+                name: "one".to_owned(),
+                context_tokens: None,
+                price: None,
+            }],
+            providers: Vec::new(),
+            aliases: vec![model::Alias {
+                alias: "fast".to_owned(),
+                models: vec!["sim/one".to_owned()],
+            }],
+        })
+    })
+}
+
+fn tag(session: &str) -> SessionTag {
+    SessionTag {
+        id: session.into(),
+        key: None,
+    }
+}
+
+fn text(text: &str) -> Part {
+    Part::Text {
+        text: text.to_owned(),
+    }
+}
+
+fn call(id: &str) -> Part {
+    Part::ToolCall(ToolCall {
+        id: id.to_owned(),
+        name: "add".to_owned(),
+        args: json!({ "x": 1 }),
+    })
+}
