@@ -2,8 +2,9 @@
 //! go red. Both exist only with the feature `failpoints`, which a shipped binary never has.
 //!
 //! `HOB_FAILPOINT=store.commit.before=abort` aborts the process when that place is reached;
-//! `=panic` panics there, `=N*abort` on the Nth time. `HOB_BREAK=7` breaks what fault test 7
-//! guards.
+//! `=panic` panics there, `=N*abort` on the Nth time, `=always*panic` each time.
+//! `run.drive@WORD=panic` counts only visits about something that holds WORD. `HOB_BREAK=7` breaks
+//! what fault test 7 guards.
 
 /// Every place, so that a test can visit each. Kept in the order a request meets them.
 pub const POINTS: &[&str] = &[
@@ -26,17 +27,29 @@ pub const RUN_POINTS: &[&str] = &[
     "run.step.before",
     "run.step.written",
     "run.step.after",
+    "run.tool.before",
+    "run.tool.after",
 ];
 
 /// Reaches the place `name`; does nothing unless a fault build was told otherwise.
 #[cfg(feature = "failpoints")]
 pub fn reach(name: &str) {
-    armed::reach(name);
+    armed::reach(name, "");
 }
 
 #[cfg(not(feature = "failpoints"))]
 #[inline]
 pub fn reach(_name: &str) {}
+
+/// Reaches the place `name` with `subject`, which a plan may pick out.
+#[cfg(feature = "failpoints")]
+pub fn reach_with(name: &str, subject: &str) {
+    armed::reach(name, subject);
+}
+
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+pub fn reach_with(_name: &str, _subject: &str) {}
 
 /// Whether this build was told to break what fault test `number` guards.
 #[cfg(feature = "failpoints")]
@@ -57,7 +70,10 @@ mod armed {
 
     struct Plan {
         point: String,
-        on_visit: u64,
+        /// What the subject must hold; nothing asks for nothing.
+        word: String,
+        /// None for each.
+        on_visit: Option<u64>,
         abort: bool,
     }
 
@@ -66,11 +82,15 @@ mod armed {
     static VISITS: AtomicU64 = AtomicU64::new(0);
 
     #[expect(clippy::panic, reason = "panicking is what this fault asks for")]
-    pub(super) fn reach(name: &str) {
+    pub(super) fn reach(name: &str, subject: &str) {
         let Some(plan) = PLAN.get_or_init(|| parse(&env("HOB_FAILPOINT")?)) else {
             return;
         };
-        if plan.point == name && VISITS.fetch_add(1, Ordering::SeqCst) + 1 == plan.on_visit {
+        if plan.point != name || !subject.contains(&plan.word) {
+            return;
+        }
+        let visit = VISITS.fetch_add(1, Ordering::SeqCst) + 1;
+        if plan.on_visit.is_none_or(|wanted| wanted == visit) {
             if plan.abort {
                 std::process::abort();
             }
@@ -93,9 +113,15 @@ mod armed {
     fn parse(text: &str) -> Option<Plan> {
         let (point, action) = text.split_once('=')?;
         let (visit, action) = action.split_once('*').unwrap_or(("1", action));
+        let (point, word) = point.split_once('@').unwrap_or((point, ""));
+        let on_visit = match visit {
+            "always" => None,
+            number => Some(number.parse().ok()?),
+        };
         Some(Plan {
             point: point.to_owned(),
-            on_visit: visit.parse().ok()?,
+            word: word.to_owned(),
+            on_visit,
             abort: action == "abort",
         })
     }

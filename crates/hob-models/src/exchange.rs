@@ -10,6 +10,7 @@ use crate::usage::{self, Measured};
 use crate::{history, tokens, tool_id};
 use bytes::Bytes;
 use hob_core::failover::ErrorClass;
+use hob_kit::failpoint;
 use hob_kit::secret::Secret;
 use hob_net::{Http, Request, Response, SseReader, StreamBounds};
 use hob_wire::content::Part;
@@ -184,8 +185,11 @@ impl Exchange<'_> {
         let mut pieces = Vec::new();
         let mut done = false;
         while !done {
-            let Some(event) = reader.next().await? else {
-                break;
+            let event = match reader.next().await {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(_) if failpoint::broken(53) => break,
+                Err(failure) => return Err(failure.into()),
             };
             let taken = decoder.event(&event, &mut pieces);
             for piece in pieces.drain(..) {

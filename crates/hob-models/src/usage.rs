@@ -4,6 +4,7 @@
 //! Invariant: a figure that is missing, no whole number, or impossible against the bytes that were
 //! really sent and received never reaches the ledger.
 
+use hob_kit::failpoint;
 use hob_wire::content::Usage;
 use serde_json::Value;
 
@@ -98,6 +99,15 @@ pub(crate) fn settle(claim: Claim, measured: Measured) -> (Usage, bool) {
         output_tokens: measured.output_tokens,
         cached_tokens: 0,
     };
+    if failpoint::broken(58) {
+        let said = |figure: Figure| figure.tokens().unwrap_or(0);
+        let usage = Usage {
+            input_tokens: said(claim.input),
+            output_tokens: said(claim.output),
+            cached_tokens: 0,
+        };
+        return (usage, false);
+    }
     match believable(claim, measured) {
         Some(usage) => (usage, false),
         None => (own, true),

@@ -5,6 +5,7 @@ use crate::reader::{SseReader, StreamBounds};
 use crate::{NetError, Request, retry_after};
 use bytes::Bytes;
 use hob_kit::clock::Clock;
+use hob_kit::failpoint;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::time::Duration;
 
@@ -155,6 +156,7 @@ impl Response {
 
     /// The next bytes of the body; none at its end.
     pub(crate) async fn chunk(&mut self, idle: Duration) -> Result<Option<Bytes>, NetError> {
+        let idle = idle * if failpoint::broken(55) { 1_000 } else { 1 };
         match tokio::time::timeout(idle, self.inner.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(failure)) => Err(NetError::of_reading(&self.host, &failure)),

@@ -11,6 +11,7 @@ use futures_util::{FutureExt, StreamExt};
 use hob_core::failover::{ErrorClass, Next};
 use hob_core::permission::canonical;
 use hob_core::turn::{Answer, CallSpec, CallState, Event, Found};
+use hob_kit::failpoint;
 use hob_models::{ModelError, Reply, Stop};
 use hob_store::{LedgerWrite, NewMessage, StoreError};
 use hob_wire::rooms::agent::{RunStep, RunStepPayload};
@@ -113,15 +114,17 @@ impl Driver {
                 continue;
             }
             asked.id = self.shared.new_call_id();
-            let effect = call.order.effects.get(&asked.name).copied();
+            let mut effect = call.order.effects.get(&asked.name).copied();
+            if failpoint::broken(101) {
+                effect = Some(EffectClass::Keyed);
+            }
             specs.push(CallSpec {
                 id: asked.id.clone(),
                 tool: asked.name.clone(),
                 args: canonical(&asked.args),
-                // What does not exist, or has no arguments to run with, never runs.
-                effect: effect
-                    .filter(|_| asked.args.is_object())
-                    .unwrap_or(EffectClass::Pure),
+                // A tool that was not on offer may come back with its service before the call
+                // is begun, and nobody knows yet what repeating it does.
+                effect: effect.unwrap_or(EffectClass::Opaque),
             });
             kept.push(Part::ToolCall(asked));
         }
@@ -158,7 +161,8 @@ impl Driver {
         let jitter = self.shared.parts.dice.below(1_001);
         let id = call.order.candidate.id();
         let failover = self.tries.failover.as_mut();
-        let next = failover.map(|it| it.failed(error.class, error.retry_after_ms, jitter));
+        let hint = error.retry_after_ms.filter(|_| !failpoint::broken(52));
+        let next = failover.map(|it| it.failed(error.class, hint, jitter));
         match next {
             Some(Next::Retry { wait_ms }) => {
                 self.tries.wait_ms = wait_ms;
@@ -259,7 +263,12 @@ impl Driver {
                 entries.push(done(told(&call, text, true), at));
             }
             (Asked::Impossible { reason }, Some(CallState::Asked)) => {
+                let begun = Event::Begun {
+                    call: call.clone(),
+                    at,
+                };
                 entries.push(Entry::new(decided(call.clone(), true, at)));
+                entries.push(Entry::new(begun));
                 entries.push(done(told(&call, reason, true), at));
             }
             (Asked::Impossible { reason }, Some(CallState::Begun)) => {

@@ -19,6 +19,7 @@ use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::FuturesUnordered;
 use hob_core::failover::Failover;
 use hob_core::turn::{CallState, Event, Phase};
+use hob_kit::failpoint;
 use hob_models::{ModelError, Reply};
 use hob_store::{LedgerWrite, NewMessage, RunRow, RunSummary, StoreError};
 use hob_wire::rooms::agent::{RunParams, RunView};
@@ -306,6 +307,9 @@ impl Driver {
     }
 
     fn until_deadline(&self) -> Duration {
+        if failpoint::broken(56) {
+            return DEADLINE_LOOK;
+        }
         let left = self.story.turn.deadline_at().saturating_sub(self.at());
         Duration::from_millis(left).clamp(Duration::from_millis(1), DEADLINE_LOOK)
     }

@@ -3,6 +3,7 @@
 //! can tell.
 
 use hob_bus::Caller;
+use hob_kit::failpoint;
 use hob_wire::rooms::permission::{self, AskParams, WithdrawParams};
 use hob_wire::rooms::tool::{
     Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, List,
@@ -174,12 +175,21 @@ impl Hands {
         }
     }
 
+    /// The same for every repeat of a call, by whichever daemon.
+    fn key(&self, call: &ToolCall) -> String {
+        let mut key = format!("{}:{}", self.run, call.id);
+        if failpoint::broken(15) {
+            key = format!("{key}:{}", std::process::id());
+        }
+        key
+    }
+
     fn context(&self, call: &ToolCall) -> ToolContext {
         ToolContext {
             session_key: Some(self.session_key.clone()),
             run_id: Some(self.run),
             call_id: Some(call.id.clone()),
-            key: Some(format!("{}:{}", self.run, call.id)),
+            key: Some(self.key(call)),
             workspace: self.workspace.clone(),
         }
     }

@@ -6,6 +6,7 @@
 
 use super::journal::Words;
 use hob_bus::{Emitter, SessionTag};
+use hob_kit::failpoint;
 use hob_models::Piece;
 use hob_store::{RunRow, RunSummary};
 use hob_wire::rooms::agent::{
@@ -198,6 +199,9 @@ impl Now {
             view.step = spoken.step;
             view.attempt = spoken.attempt;
             view.text.clone_from(&spoken.text);
+            if failpoint::broken(103) {
+                view.text.clear();
+            }
         }
         view
     }

@@ -9,6 +9,7 @@ use super::driver::{Driver, Ending};
 use super::shared::Shared;
 use super::views;
 use futures_util::FutureExt;
+use hob_kit::failpoint;
 use hob_store::{RunRow, StepWrite, StoreError};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::{RunCompleted, RunCompletedPayload, RunOf, RunState, RunView};
@@ -118,6 +119,9 @@ impl Owner {
     /// is loaded when it has a slot.
     async fn take_up(&mut self) {
         let mut wait = FALL_WAIT;
+        if failpoint::broken(102) {
+            return;
+        }
         loop {
             match self.shared.parts.store.unfinished_runs().await {
                 Ok(runs) => {
@@ -220,7 +224,7 @@ impl SessionTurn {
         let run = row.id;
         let fallen = self.fallen.filter(|(fallen, _)| *fallen == run);
         let falls = fallen.map_or(0, |(_, falls)| falls);
-        if falls > FALLS_MAX {
+        if falls > FALLS_MAX && !failpoint::broken(20) {
             return self.give_up(row).await;
         }
         let driven = AssertUnwindSafe(drive(&self.shared, row, slot)).catch_unwind();
@@ -289,6 +293,7 @@ async fn drive(
     slot: OwnedSemaphorePermit,
 ) -> Result<Ending, StoreError> {
     let run = row.id;
+    failpoint::reach_with("run.drive", &row.task);
     let mut driver = Driver::load(shared, row).await?;
     let ending = driver.drive(slot).await?;
     if ending == Ending::Over {

@@ -7,6 +7,7 @@ use super::queue::Queue;
 use super::settings;
 use super::shared::{Shared, refused};
 use super::views;
+use hob_kit::failpoint;
 use hob_models::BookError;
 use hob_store::{NewRun, RunRow, StoreError};
 use hob_tools::schema::Schema;
@@ -183,7 +184,10 @@ impl Requests {
 
     async fn accept(&self, params: RunParams) -> Result<RunRow, WireError> {
         let settings = self.shared.settings();
-        let limits = settings::limits(&settings).with(&params.budget.unwrap_or_default());
+        let mut limits = settings::limits(&settings);
+        if !failpoint::broken(19) {
+            limits = limits.with(&params.budget.unwrap_or_default());
+        }
         let json = serde_json::to_value(&params)
             .map_err(|error| refused(ErrorCode::InvalidParams, error.to_string()))?;
         let new = NewRun {

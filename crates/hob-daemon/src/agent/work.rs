@@ -5,6 +5,7 @@ use super::driver::{Done, Driver, OpenCall, Todo};
 use super::live::Voice;
 use futures_util::FutureExt;
 use hob_core::turn::{CallState, Effect, Phase};
+use hob_kit::failpoint;
 use hob_models::{ModelError, Reply};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -93,7 +94,9 @@ impl Driver {
         self.running.insert(id.clone());
         let hands = self.hands.clone();
         let ran = async move {
+            failpoint::reach_with("run.tool.before", &call.name);
             let ran = hands.execute(call, ticket).await;
+            failpoint::reach("run.tool.after");
             Done::Ran { call: id, ran }
         };
         self.work.push(ran.boxed());
