@@ -4,7 +4,7 @@ use super::rig::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,40 @@ impl Racer {
 impl Drop for Racer {
     fn drop(&mut self) {
         end(&mut self.0);
+    }
+}
+
+/// A command whose words are read; ended with its group when dropped.
+pub(crate) struct Spoken(Option<Child>);
+
+impl Spoken {
+    pub(super) fn start(command: &mut Command) -> std::io::Result<Spoken> {
+        let command = command.stdin(Stdio::null()).process_group(0);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        child.spawn().map(|child| Spoken(Some(child)))
+    }
+
+    /// Its exit code, stdout and stderr, once it has ended.
+    pub(crate) fn finish(mut self) -> (Option<i32>, String, String) {
+        let mut child = self.0.take().expect("it is finished once");
+        if wait(&mut child, PATIENCE).is_none() {
+            end(&mut child);
+        }
+        let output = child.wait_with_output().expect("the command ended");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+}
+
+impl Drop for Spoken {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            end(child);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::fault_build::binary;
 use super::peer::Peer;
-use super::process::{Racer, end, first_line, pid_of, wait};
+use super::process::{Racer, Spoken, end, first_line, pid_of, wait};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs::File;
@@ -195,6 +195,13 @@ impl Rig {
             status: output.status,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// Starts `hob` with these arguments on this home and lets it go on beside the test.
+    pub(crate) fn begin_hob(&self, arguments: &[&str]) -> Spoken {
+        let mut command = Command::new(&self.binary);
+        self.dress(&mut command);
+        Spoken::start(command.args(arguments)).expect("hob starts")
     }
 
     fn ended(&self, mut child: Child) -> Ended {
