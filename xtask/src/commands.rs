@@ -90,10 +90,16 @@ fn run_docs(arguments: &[String]) -> Result<bool> {
     shell::succeeds(tests.env("HOB_UPDATE_DOCS", "1"))
 }
 
-/// The benchmarks drive the binary as it is packaged, so that is built first.
+/// The benchmarks drive the binary as it is packaged, against the scripted model server, so these
+/// are built first; each by itself, so that neither gets what the other asks of a shared crate.
 fn run_bench(arguments: &[String]) -> Result<bool> {
-    let mut hob = shell::cargo();
-    hob.args(["build", "--quiet", "--profile", "dist", "-p", "hob"]);
+    for package in ["hob", "hob-sim"] {
+        let mut build = shell::cargo();
+        build.args(["build", "--quiet", "--profile", "dist", "-p", package]);
+        if !shell::succeeds(&mut build)? {
+            return Ok(false);
+        }
+    }
     let mut bench = shell::cargo();
     bench.args([
         "run",
@@ -104,7 +110,7 @@ fn run_bench(arguments: &[String]) -> Result<bool> {
         "hob-bench",
         "--",
     ]);
-    Ok(shell::succeeds(&mut hob)? && shell::succeeds(bench.args(arguments))?)
+    shell::succeeds(bench.args(arguments))
 }
 
 #[cfg(test)]

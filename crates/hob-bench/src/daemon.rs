@@ -1,4 +1,5 @@
-//! The processes under test: a daemon in a home of its own, and the bare relay.
+//! The processes under test: a daemon in a home of its own, the bare relay, and the scripted
+//! model server that both sides of a comparison ask.
 
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A process that says on its first line where it listens, ended when dropped.
+/// A process that says on its first lines where it listens, ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -15,19 +16,37 @@ pub(crate) struct Process {
 
 impl Process {
     fn start(command: &mut Command, prefix: &str) -> Result<Self> {
+        let (mut process, mut said) = Process::start_saying(command, &[prefix])?;
+        process.address = said.pop().unwrap_or_default();
+        Ok(process)
+    }
+
+    /// Starts it and reads its lines until each of these beginnings was there; gives their ends.
+    fn start_saying(command: &mut Command, beginnings: &[&str]) -> Result<(Self, Vec<String>)> {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("start {command:?}"))?;
         let stdout = child.stdout.take().context("its standard output")?;
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        let Some(address) = line.trim().strip_prefix(prefix).map(str::to_owned) else {
-            let _ = child.kill();
-            bail!("{command:?} said {line:?} instead of its address");
+        let process = Process {
+            child,
+            address: String::new(),
         };
-        Ok(Process { child, address })
+        let mut lines = BufReader::new(stdout).lines();
+        let mut said = Vec::new();
+        for beginning in beginnings {
+            loop {
+                let Some(line) = lines.next().transpose()? else {
+                    bail!("{command:?} never said {beginning:?}");
+                };
+                if let Some(end) = line.trim().strip_prefix(beginning) {
+                    said.push(end.to_owned());
+                    break;
+                }
+            }
+        }
+        Ok((process, said))
     }
 
     /// Resident memory now, in megabytes.
@@ -62,6 +81,24 @@ impl Home {
         })
     }
 
+    /// A home whose daemon asks a scripted model by default.
+    pub(crate) fn asking(sim: &Sim, settings: &str) -> Result<Self> {
+        let home = Home::new()?;
+        home.point_at(sim, settings)?;
+        Ok(home)
+    }
+
+    /// Writes the config anew, for the next start.
+    pub(crate) fn point_at(&self, sim: &Sim, settings: &str) -> Result<()> {
+        let config = format!(
+            "{settings}[model]\ndefault = [\"sim/sim-small\"]\n\
+             [models.sim]\nkind = \"openai\"\nurl = \"http://{}/v1\"\n",
+            sim.process.address
+        );
+        let path = self.path().join("config.toml");
+        std::fs::write(&path, config).with_context(|| path.display().to_string())
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -82,6 +119,34 @@ impl Home {
     pub(crate) fn token(&self) -> Result<String> {
         let text = std::fs::read_to_string(self.path().join("owner.token"))?;
         Ok(text.trim().to_owned())
+    }
+}
+
+/// The scripted model server in a process of its own.
+#[derive(Debug)]
+pub(crate) struct Sim {
+    pub(crate) process: Process,
+    /// The moment from which its stamps count, in microseconds since 1970.
+    pub(crate) stamps_begin_us: u64,
+}
+
+impl Sim {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the scripted server is a process like any provider's"
+    )]
+    pub(crate) fn start(options: &[&str]) -> Result<Self> {
+        let mut command = Command::new(beside("hob-sim")?);
+        let beginnings = ["OpenaiChat: http://", "Stamps: "];
+        let (mut process, said) = Process::start_saying(command.args(options), &beginnings)?;
+        let [url, begin] = said.as_slice() else {
+            bail!("the scripted server said {said:?}");
+        };
+        url.trim_end_matches("/v1").clone_into(&mut process.address);
+        Ok(Sim {
+            process,
+            stamps_begin_us: begin.parse()?,
+        })
     }
 }
 

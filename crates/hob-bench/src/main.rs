@@ -9,11 +9,12 @@ mod measure;
 mod peer;
 mod report;
 mod rows;
+mod stream;
 mod yardsticks;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use report::{Report, Row};
+use report::{Note, Report, Row};
 
 /// Benchmarks of hob, each beside its yardstick.
 #[derive(Parser)]
@@ -71,6 +72,10 @@ async fn bench(options: &Options) -> Result<()> {
         report::progress(group.name);
         let measured: Vec<Row> = (group.run)(options.quick).await?;
         report.rows.extend(measured);
+        report.notes.extend(group.note.map(|text| Note {
+            group: group.name,
+            text,
+        }));
     }
     report.print(options.json, options.markdown)
 }

@@ -15,6 +15,10 @@ impl Samples {
         self.0.extend(others.0);
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The sample below which `percent` of all lie, in milliseconds.
     pub(crate) fn percentile_ms(&mut self, percent: usize) -> f64 {
         self.0.sort_unstable();

@@ -28,11 +28,17 @@ pub(crate) enum Goal {
     RatioAtMost(f64),
     /// hob's own figure below.
     Below(f64),
+    /// hob - yardstick at most.
+    AddedAtMost(f64),
 }
 
 impl Row {
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.yardstick.map(|yardstick| self.hob / yardstick)
+    }
+
+    fn added(&self) -> Option<f64> {
+        self.yardstick.map(|yardstick| self.hob - yardstick)
     }
 
     fn met(&self) -> Option<bool> {
@@ -41,6 +47,7 @@ impl Row {
             Goal::RatioAtLeast(goal) => ratio.is_some_and(|ratio| ratio >= goal),
             Goal::RatioAtMost(goal) => ratio.is_some_and(|ratio| ratio <= goal),
             Goal::Below(goal) => self.hob < goal,
+            Goal::AddedAtMost(goal) => self.added().is_some_and(|added| added <= goal),
         })
     }
 
@@ -50,6 +57,7 @@ impl Row {
             Some(Goal::RatioAtLeast(goal)) => format!("ratio ≥ {goal}"),
             Some(Goal::RatioAtMost(goal)) => format!("ratio ≤ {goal}"),
             Some(Goal::Below(goal)) => format!("< {goal} {}", self.unit),
+            Some(Goal::AddedAtMost(goal)) => format!("added ≤ {goal} {}", self.unit),
         };
         let verdict = match self.met() {
             None => "",
@@ -76,6 +84,16 @@ impl Row {
 pub(crate) struct Report {
     pub(crate) machine: String,
     pub(crate) rows: Vec<Row>,
+    /// What a reader of the rows has to know, by group.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// How a group of rows was measured.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Note {
+    pub(crate) group: &'static str,
+    pub(crate) text: &'static str,
 }
 
 const HEAD: [&str; 6] = ["Row", "hob", "yardstick", "which", "ratio", "goal"];
@@ -85,6 +103,7 @@ impl Report {
         Ok(Report {
             machine: machine()?,
             rows: Vec::new(),
+            notes: Vec::new(),
         })
     }
 
@@ -94,7 +113,9 @@ impl Report {
         } else if markdown {
             self.page()
         } else {
-            format!("{}\n\n{}", self.machine, self.table())
+            let notes = self.notes.iter().map(|note| note.line() + "\n");
+            let notes: String = notes.collect();
+            format!("{}\n\n{}\n{notes}", self.machine, self.table())
         };
         std::io::stdout()
             .write_all(text.as_bytes())
@@ -137,7 +158,17 @@ impl Report {
         for row in &self.rows {
             let _ = writeln!(page, "| {} |", row.cells().join(" | "));
         }
+        page.push('\n');
+        for note in &self.notes {
+            let _ = writeln!(page, "- {}", note.line());
+        }
         page
+    }
+}
+
+impl Note {
+    fn line(&self) -> String {
+        format!("{}: {}", self.group, self.text)
     }
 }
 

@@ -2,8 +2,11 @@
 
 pub(crate) mod append;
 mod listing;
+mod resume;
 mod route;
 mod start;
+mod tokens;
+pub(crate) mod turns;
 
 use crate::report::Row;
 use anyhow::Result;
@@ -15,24 +18,45 @@ type Measuring = Pin<Box<dyn Future<Output = Result<Vec<Row>>>>>;
 /// A group of rows measured together.
 pub(crate) struct Group {
     pub(crate) name: &'static str,
+    /// What a reader has to know beyond the rows' names.
+    pub(crate) note: Option<&'static str>,
     pub(crate) run: fn(quick: bool) -> Measuring,
 }
 
 pub(crate) const GROUPS: &[Group] = &[
     Group {
         name: "routed round trips",
+        note: None,
         run: |quick| Box::pin(route::run(quick)),
     },
     Group {
         name: "durable appends",
+        note: None,
         run: |quick| Box::pin(append::run(quick)),
     },
     Group {
         name: "cold start and idle memory",
+        note: None,
         run: |quick| Box::pin(start::run(quick)),
     },
     Group {
         name: "listing beside streams",
+        note: None,
         run: |quick| Box::pin(listing::run(quick)),
+    },
+    Group {
+        name: "streamed tokens",
+        note: Some(tokens::NOTE),
+        run: |quick| Box::pin(tokens::run(quick)),
+    },
+    Group {
+        name: "durable turns",
+        note: Some(turns::NOTE),
+        run: |quick| Box::pin(turns::run(quick)),
+    },
+    Group {
+        name: "unfinished runs at start",
+        note: Some(resume::NOTE),
+        run: |quick| Box::pin(resume::run(quick)),
     },
 ];

@@ -2,3 +2,4 @@
 
 pub(crate) mod relay;
 pub(crate) mod sqlite;
+pub(crate) mod turns;

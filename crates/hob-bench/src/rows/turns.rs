@@ -1,0 +1,89 @@
+//! Durable turns: `agent.run` over the wire to its end, accepted, begun and completed in three
+//! fsynced writes, against raw SQLite committing the same rows of as many turns in hand-made
+//! batches.
+
+use crate::daemon::{Home, Sim};
+use crate::measure::rate;
+use crate::peer::{Peer, request};
+use crate::report::Row;
+use crate::yardsticks::turns;
+use anyhow::Result;
+use serde_json::json;
+use std::time::Instant;
+use tempfile::TempDir;
+
+pub(crate) const NOTE: &str = "a turn is one `agent.run` with `wait` and a fresh context over a WebSocket: accepted, its step begun, the model asked over HTTP, its answer written, each write fsynced; a turn that is shed or fails ends the measurement. The scripted server answers at once. hob runs with agent.concurrency = 128. The yardstick writes the rows and asks nobody. The one peer that publishes such a figure: 461 /s at 8 at once, and 318 /s at 100 with requests shed, on 32 cores.";
+
+const SETTINGS: &str = "[agent]\nconcurrency = 128\n";
+pub(crate) const TASK: &str = "Say that you are done.";
+pub(crate) const ANSWER: &str = "All of it is done.";
+
+pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
+    let scale = if quick { 20 } else { 1 };
+    let sim = Sim::start(&["--say", ANSWER])?;
+    let mut rows = Vec::new();
+    for (concurrency, count) in [(8, 4_000), (100, 10_000)] {
+        let count = count / scale;
+        let (mut hob, mut raw) = (0.0_f64, 0.0_f64);
+        // The better of two alternating rounds each: a stall of the disk hits one of them.
+        for _ in 0..2 {
+            raw = raw.max(raw_rate(count, concurrency).await?);
+            hob = hob.max(hob_rate(&sim, count, concurrency).await?);
+        }
+        rows.push(Row {
+            name: format!("durable turns over the wire, {concurrency} at once"),
+            unit: "/s",
+            hob,
+            yardstick: Some(raw),
+            yardstick_name: "raw SQLite, three commits of the same rows",
+            goal: None,
+        });
+    }
+    Ok(rows)
+}
+
+async fn raw_rate(count: usize, concurrency: usize) -> Result<f64> {
+    let dir = TempDir::new()?;
+    let path = dir.path().to_owned();
+    let (rows, batch) = (i64::try_from(count)?, i64::try_from(concurrency)?);
+    let work = move || turns::write(&path, rows, batch);
+    let elapsed = tokio::task::spawn_blocking(work).await??;
+    Ok(rate(count, elapsed))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "these tasks end within the measurement"
+)]
+async fn hob_rate(sim: &Sim, count: usize, concurrency: usize) -> Result<f64> {
+    let home = Home::asking(sim, SETTINGS)?;
+    let daemon = home.start()?;
+    let url = format!("ws://{}/ws", daemon.address);
+    let token = home.token()?;
+    let mut peers = Vec::new();
+    for at in 0..concurrency {
+        let mut peer = Peer::connect(&url, Some(&token)).await?;
+        let key = format!("bench:{at}");
+        peer.call("session.create", json!({ "sessionKey": key }))
+            .await?;
+        let run = json!({ "sessionKey": key, "task": TASK, "context": "fresh", "wait": true });
+        peers.push((peer, request("1", "agent.run", &run)));
+    }
+    let started = Instant::now();
+    let clients = peers.into_iter().map(|(mut peer, run)| {
+        tokio::spawn(async move {
+            for _ in 0..count / concurrency {
+                peer.send(run.clone()).await?;
+                let answer = peer.next().await?;
+                let good = answer.contains("\"ok\":true") && answer.contains("\"success\":true");
+                anyhow::ensure!(good && answer.contains(ANSWER), "not answered: {answer}");
+            }
+            anyhow::Ok(())
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    for client in clients {
+        client.await??;
+    }
+    Ok(rate(count / concurrency * concurrency, started.elapsed()))
+}
