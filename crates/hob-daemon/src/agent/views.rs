@@ -40,6 +40,10 @@ pub(crate) async fn from_store(kept: &Store, row: &RunRow) -> Result<RunView, St
 /// The story its journal tells.
 pub(crate) async fn replay(kept: &Store, row: &RunRow) -> Result<Story, StoreError> {
     let mut story = Story::new(row.limits);
+    if row.journal_len == 0 {
+        // It has not begun; most runs are taken up so, and need no look at the disk for it.
+        return Ok(story);
+    }
     let mut effects = Vec::new();
     for json in kept.journal(&row.id).await? {
         let entry = Entry::read(json).map_err(|error| {

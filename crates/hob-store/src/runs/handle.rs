@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 /// Unfinished runs read at once.
 const UNFINISHED_ROWS: usize = 256;
+/// Values in rows that are decoded on the spot; more of them, or files, go to another thread.
+const LOADED_AT_ONCE: usize = 4;
 /// Days of a summary that names none.
 const DAYS_DEFAULT: u32 = 30;
 
@@ -186,9 +188,13 @@ impl Store {
         self.shared().health.refusal().map_or(Ok(()), Err)
     }
 
-    /// Reads stored values, files included, off the runtime's threads.
+    /// Reads stored values; files off the runtime's threads.
     async fn load(&self, stored: Vec<Stored>) -> Result<Vec<Value>, StoreError> {
         let blobs = Arc::clone(&self.shared().blobs);
+        let in_rows = |value: &Stored| matches!(value, Stored::Row(_));
+        if stored.len() <= LOADED_AT_ONCE && stored.iter().all(in_rows) {
+            return stored.iter().map(|value| value.load(&blobs)).collect();
+        }
         let loaded = tokio::task::spawn_blocking(move || {
             stored.iter().map(|value| value.load(&blobs)).collect()
         });
