@@ -213,11 +213,35 @@ impl Kind {
 }
 
 /// What the `*` of `pattern` stands for in `path`; none when they do not match.
+///
+/// Paths are compared often, a whole catalog at a time, and hardly one has quotes: only those
+/// that are more than bare words are parsed.
 pub(super) fn pattern_name(pattern: &str, path: &str) -> Option<String> {
-    let found = toml_edit::Key::parse(path).ok()?;
-    let segments: Vec<&str> = pattern.split('.').collect();
-    let star = segments.iter().position(|segment| *segment == "*")?;
-    let same = |(index, segment): (usize, &&str)| index == star || *segment == found[index].get();
-    (segments.len() == found.len() && segments.iter().enumerate().all(same))
-        .then(|| found[star].get().to_owned())
+    let star = pattern.split('.').position(|segment| segment == "*")?;
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if path.bytes().all(is_bare) {
+        let name = name_at(star, pattern, path.split('.'))?;
+        return (!name.is_empty()).then(|| name.to_owned());
+    }
+    let parsed = toml_edit::Key::parse(path).ok()?;
+    let segments = parsed.iter().map(toml_edit::Key::get);
+    name_at(star, pattern, segments).map(str::to_owned)
+}
+
+/// The segment at `star`, if all others are those of the pattern.
+fn name_at<'p>(
+    star: usize,
+    pattern: &str,
+    mut path: impl Iterator<Item = &'p str>,
+) -> Option<&'p str> {
+    let mut name = None;
+    for (index, segment) in pattern.split('.').enumerate() {
+        let found = path.next()?;
+        if index == star {
+            name = Some(found);
+        } else if found != segment {
+            return None;
+        }
+    }
+    name.filter(|_| path.next().is_none())
 }

@@ -227,6 +227,27 @@ fn a_wrong_environment_variable_is_named() {
 }
 
 #[test]
+fn a_pattern_matches_bare_and_quoted_paths_alike() {
+    let named = |path: &str| key::pattern_name("models.*.url", path);
+    assert_eq!(named("models.home.url").as_deref(), Some("home"));
+    assert_eq!(named("models.\"home\".url").as_deref(), Some("home"));
+    assert_eq!(named("models.\"a.b\".url").as_deref(), Some("a.b"));
+    assert_eq!(named("\"models\".home.url").as_deref(), Some("home"));
+    let others = [
+        "models.home",
+        "models..url",
+        "models.a.b.url",
+        "model.home.url",
+        "",
+        "a b",
+    ];
+    for path in others {
+        assert_eq!(named(path), None, "{path:?}");
+    }
+    assert_eq!(key::pattern_name("models.url", "models.url"), None);
+}
+
+#[test]
 fn named_tables_are_found_by_their_pattern() {
     let settings = load("[models.home]\nurl = \"x\"\n[models.\"a.b\"]\nurl = \"y\"\n");
     let settings = settings.expect("loads");
