@@ -193,8 +193,8 @@ fn stuck(house: &House, runs: &[Run]) -> String {
     let mut text = format!("runs neither end nor ask; daemon {life:?}, tools at {served:?}:\n");
     for run in runs.iter().filter(|run| !is_over(house, run)) {
         let view = run.id.as_ref().map(|id| house.status(id).to_string());
-        let line = format!("{} {view:?}\n", run.name);
-        text += &line;
+        let told = format!("{} {view:?}\n", run.name);
+        text += &told;
     }
     let questions = house.rig.peer().must("permission.pending", &json!({}));
     format!("{text}open questions: {questions}")
