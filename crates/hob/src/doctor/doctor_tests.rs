@@ -22,7 +22,7 @@ fn context(root: &Path) -> Context {
 }
 
 async fn examined(root: &Path) -> Vec<Finding> {
-    examine(&context(root)).await
+    examine_home(&context(root)).await
 }
 
 fn made(root: &Path) -> Home {
