@@ -8,8 +8,8 @@ const REASON: &str = "no-model";
 /// How a newcomer gets a first answer: a key, or a server of their own.
 const FIRST_STEPS: &str = "\
 With a key:  ANTHROPIC_API_KEY=sk-… hob restart
-  A server:    hob model add local --kind openai --url http://127.0.0.1:8080/v1
-               hob model set default local/MODEL
+  A server:    hob model add mine --kind openai --url http://127.0.0.1:8080/v1
+               hob model set default mine/MODEL
   Then `hob model list` shows what is ready.";
 
 /// The failure with the first steps, if what is missing is a model.
