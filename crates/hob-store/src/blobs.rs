@@ -224,7 +224,8 @@ pub(crate) fn is_named(batch: &Batch<'_>, hash: Hash) -> rusqlite::Result<bool> 
 }
 
 pub(crate) const NAMED: &str = "SELECT 1 FROM run_tasks WHERE params_blob = ?1
-     UNION ALL SELECT 1 FROM journal WHERE blob = ?1";
+     UNION ALL SELECT 1 FROM journal WHERE blob = ?1
+     UNION ALL SELECT 1 FROM changes WHERE blob = ?1";
 
 /// Bulk work: finds files that no row names.
 #[derive(Debug)]

@@ -76,7 +76,8 @@ fn check_all(sql: &Connection, database: &Path, verdict: &mut Verdict) -> Result
 fn check_blobs(sql: &Connection, folder: &Path, verdict: &mut Verdict) -> Result<(), Trouble> {
     let mut select = sql.prepare(
         "SELECT params_blob FROM run_tasks WHERE params_blob IS NOT NULL
-         UNION SELECT blob FROM journal WHERE blob IS NOT NULL",
+         UNION SELECT blob FROM journal WHERE blob IS NOT NULL
+         UNION SELECT blob FROM changes WHERE blob IS NOT NULL",
     )?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {

@@ -6,6 +6,7 @@
 //! - `lanes`, `writer`, `tact`, `batch`, `disk`: one thread that turns queued commands into transactions
 //! - `readers`: a few connections for everything that only reads
 //! - `sessions`, `runs`, `tokens`, `events`, `retention`: the SQL of each thing
+//! - `changes`: what runs changed in files, for undoing
 //! - `blobs`: what is too large for a row
 //! - `health`, `check`: whether the files are sound
 //! - `settings`: what a person may choose
@@ -16,6 +17,7 @@
 
 mod batch;
 mod blobs;
+mod changes;
 mod check;
 mod connection;
 mod disk;
@@ -44,6 +46,7 @@ mod value;
 mod wal;
 mod writer;
 
+pub use changes::{Change, Former, NewChange};
 pub use check::Verdict;
 pub use error::StoreError;
 pub use runs::{

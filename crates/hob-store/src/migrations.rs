@@ -13,6 +13,7 @@ use std::path::Path;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_house.sql"),
     include_str!("migrations/0002_runs.sql"),
+    include_str!("migrations/0003_changes.sql"),
 ];
 
 /// The schema this program writes.

@@ -147,28 +147,33 @@ async fn a_database_of_the_first_schema_is_brought_up_with_all_it_holds() {
     assert_whole(&folder).await;
 }
 
-/// Killed after each statement of the second migration: the first schema, whole, and the next
+/// Killed after each statement of each later migration: the schema before it, whole, and the next
 /// start goes through.
 #[tokio::test]
 async fn one_that_is_killed_at_any_statement_leaves_what_was() {
-    let statements = MIGRATIONS[1].split_inclusive(";\n").count();
-    for killed_after in 0..statements {
-        let folder = tempfile::tempdir().unwrap();
-        let copy = tempfile::tempdir().unwrap();
-        lived_in(&folder);
-        {
-            let open = open(&folder);
-            open.sql
-                .execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 2;")
-                .unwrap();
-            for statement in MIGRATIONS[1].split_inclusive(";\n").take(killed_after) {
-                open.sql.execute_batch(statement).unwrap();
+    for (version_before, migration) in MIGRATIONS.iter().enumerate().skip(1) {
+        let statements = migration.split_inclusive(";\n").count();
+        for killed_after in 0..statements {
+            let folder = tempfile::tempdir().unwrap();
+            let copy = tempfile::tempdir().unwrap();
+            lived_in(&folder);
+            {
+                let open = open(&folder);
+                let before = &MIGRATIONS[..version_before];
+                migrate_with(&open.sql, Path::new("hob.db"), before).unwrap();
+                open.sql
+                    .execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 99;")
+                    .unwrap();
+                for statement in migration.split_inclusive(";\n").take(killed_after) {
+                    open.sql.execute_batch(statement).unwrap();
+                }
+                for name in ["hob.db", "hob.db-wal"] {
+                    std::fs::copy(folder.path().join(name), copy.path().join(name)).unwrap();
+                }
             }
-            for name in ["hob.db", "hob.db-wal"] {
-                std::fs::copy(folder.path().join(name), copy.path().join(name)).unwrap();
-            }
+            let left = version(&self::open(&copy).sql).unwrap();
+            assert_eq!(left as usize, version_before);
+            assert_whole(&copy).await;
         }
-        assert_eq!(version(&self::open(&copy).sql).unwrap(), 1);
-        assert_whole(&copy).await;
     }
 }

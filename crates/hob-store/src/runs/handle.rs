@@ -204,7 +204,7 @@ impl Store {
 
     /// Has blobs looked at that a write made and did not come to name. When too many jobs wait,
     /// the next start finds them.
-    fn sweep_unless(&self, named: bool, hashes: Vec<Hash>) {
+    pub(crate) fn sweep_unless(&self, named: bool, hashes: Vec<Hash>) {
         if !named && !hashes.is_empty() {
             let sweep = BlobSweep::these(Arc::clone(&self.shared().blobs), hashes);
             self.shared().lanes.submit_bulk(Box::new(sweep));

@@ -1,8 +1,10 @@
-//! What goes with a deleted session: its runs and their journals, in small steps. The ledger
+//! What goes with a deleted session: its runs, their journals and what they
+//! changed in files, in small steps. The ledger
 //! stays: money was spent.
 
 use crate::batch::Batch;
 use crate::blobs::Hash;
+use crate::changes::OF_DELETED;
 use crate::error::{StoreError, Trouble};
 use rusqlite::{OptionalExtension, Row};
 
@@ -31,7 +33,10 @@ pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble>
     let Some(run) = run else {
         return Ok(false);
     };
-    let gone = take(batch, ENTRIES, (run, JOURNAL_STEP))?;
+    let mut gone = take(batch, ENTRIES, (run, JOURNAL_STEP))?;
+    if gone.is_empty() {
+        gone = take(batch, OF_DELETED, (run, JOURNAL_STEP))?;
+    }
     if gone.is_empty() {
         let task = take(batch, TASK, [run])?;
         let mut delete = batch
