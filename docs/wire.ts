@@ -135,6 +135,10 @@ export interface Methods {
   "tool.cancel": { params: ToolCancelParams; result: ToolCancelled };
   /** Asks whether an earlier call happened. */
   "tool.probe": { params: ToolExecuteParams; result: ToolProbed };
+  /** Shows what a call would do now, and what that rests on; changes nothing. */
+  "tool.preview": { params: ToolExecuteParams; result: ToolPreviewed };
+  /** Undoes what a run changed in files, the newest change first; leaves what was changed since. */
+  "tool.undo": { params: ToolUndoParams; result: ToolUndone };
   /** Offers the tools of a registered service; they go when it goes. */
   "tool.offer": { params: ToolOfferParams; result: ToolOffered };
   /** Answers a question; the first valid answer counts. */
@@ -896,6 +900,11 @@ export interface PermissionRedeemParams {
   fingerprint: string;
   args: unknown;
   context: ToolContext;
+  /**
+   * What the tool sees now of what it would change: a file that changed since the question is
+   * another call.
+   */
+  state?: string | null;
 }
 
 export interface PermissionRedeemed {
@@ -1487,6 +1496,16 @@ export interface ToolOffered {
 
 export type ToolPhase = "start" | "end";
 
+/** What a call would do. */
+export interface ToolPreviewed {
+  /** What would change, as a diff or in words; not escaped. */
+  text?: string | null;
+  /** What the call rests on, such as the hash of a file: an approval is bound to it. */
+  state?: string | null;
+  /** Why the call would do nothing, if so. */
+  wouldFail?: string | null;
+}
+
 /** Whether an earlier call happened. */
 export type ToolProbed =
   /** It did, with this outcome. */
@@ -1531,8 +1550,32 @@ export interface ToolSpec {
   timeoutMs?: number | null;
 }
 
+export interface ToolUndoParams {
+  /** The run whose changes are undone. */
+  runId: RunId;
+}
+
+/** What was undone, and what was not. */
+export interface ToolUndone {
+  /** Places that are now as they were before the run, in the order they were undone. */
+  restored: UndoneChange[];
+  /** Places that were left as they are, each with the reason. */
+  kept: UndoneChange[];
+  /** What the run did that cannot be undone here. */
+  notes?: string[];
+}
+
 export interface Tools {
   tools: ToolSpec[];
+}
+
+export interface UndoneChange {
+  /** The folder the run worked in. */
+  workspace: string;
+  /** The place below it. */
+  path: string;
+  /** What was done, or why nothing was. */
+  what: string;
 }
 
 /** What a model call used, as far as the provider says. */

@@ -56,13 +56,11 @@ pub(crate) fn open(
     let workspace = workspace.ok_or(NotOpened::NoWorkspace)?;
     let root = open_root(workspace)?;
     let shown = || shorten(path);
-    if path.is_empty() || path.len() > PATH_BYTES_MAX || path.contains('\0') {
-        return Err(NotOpened::NotAPath(shown()));
-    }
+    check_path(path)?;
     let below = below(workspace, path).ok_or_else(|| NotOpened::Outside(shown()))?;
     let handle = resolve(&root, &below).map_err(|error| refused(path, error))?;
     let found = fstat(&handle).map_err(|error| refused(path, error))?;
-    let place = Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string());
+    let place = proc_path(&handle);
     let real = std::fs::read_link(&place)
         .map_err(|error| NotOpened::Failed(shown(), error.to_string()))?;
     if hidden.iter().any(|folder| real.starts_with(folder)) {
@@ -84,6 +82,42 @@ pub(crate) fn open(
     })
 }
 
+/// The workspace's handle; it can be walked and synced.
+pub(crate) fn root(workspace: Option<&str>) -> Result<(OwnedFd, &str), NotOpened> {
+    let workspace = workspace.ok_or(NotOpened::NoWorkspace)?;
+    let root = open_root(workspace)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(&root, ".", flags, Mode::empty());
+    let failed = |error| NotOpened::Workspace(shorten(workspace), reason(error));
+    Ok((opened.map_err(failed)?, workspace))
+}
+
+/// A folder below `root`, opened so that it can be read and synced. Links on the way are followed
+/// as long as they stay below.
+pub(crate) fn folder(root: &OwnedFd, below: &str) -> Result<OwnedFd, Errno> {
+    let handle = resolve(root, below)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(&handle, ".", flags, Mode::empty())
+}
+
+/// Where an opened file or folder lies, as the kernel has it.
+pub(crate) fn real_path(handle: &OwnedFd) -> std::io::Result<PathBuf> {
+    std::fs::read_link(proc_path(handle))
+}
+
+/// A name that leads to what `handle` holds, and to nothing else.
+pub(crate) fn proc_path(handle: &OwnedFd) -> PathBuf {
+    Path::new("/proc/self/fd").join(handle.as_raw_fd().to_string())
+}
+
+/// Whether a model may name this path at all.
+pub(crate) fn check_path(path: &str) -> Result<(), NotOpened> {
+    if path.is_empty() || path.len() > PATH_BYTES_MAX || path.contains('\0') {
+        return Err(NotOpened::NotAPath(shorten(path)));
+    }
+    Ok(())
+}
+
 fn open_root(workspace: &str) -> Result<OwnedFd, NotOpened> {
     let failed = |reason: String| NotOpened::Workspace(shorten(workspace), reason);
     if !workspace.starts_with('/') {
@@ -95,7 +129,7 @@ fn open_root(workspace: &str) -> Result<OwnedFd, NotOpened> {
 
 /// The path below the workspace. An absolute one must name the workspace step by step; what the
 /// steps after it mean is for the kernel to say.
-fn below(workspace: &str, path: &str) -> Option<String> {
+pub(crate) fn below(workspace: &str, path: &str) -> Option<String> {
     let Some(absolute) = path.strip_prefix('/') else {
         return Some(path.to_owned());
     };
@@ -132,7 +166,7 @@ fn resolve(_: &OwnedFd, _: &str) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 
-fn refused(path: &str, error: Errno) -> NotOpened {
+pub(crate) fn refused(path: &str, error: Errno) -> NotOpened {
     let shown = shorten(path);
     match error {
         Errno::XDEV | Errno::LOOP => NotOpened::Outside(shown),
@@ -145,11 +179,11 @@ fn refused(path: &str, error: Errno) -> NotOpened {
     }
 }
 
-fn reason(error: Errno) -> String {
+pub(crate) fn reason(error: Errno) -> String {
     std::io::Error::from(error).to_string()
 }
 
-fn kind(kind: FileType) -> &'static str {
+pub(crate) fn kind(kind: FileType) -> &'static str {
     match kind {
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
@@ -159,7 +193,7 @@ fn kind(kind: FileType) -> &'static str {
     }
 }
 
-fn shorten(path: &str) -> String {
+pub(crate) fn shorten(path: &str) -> String {
     const CHARS_MAX: usize = 200;
     match path.char_indices().nth(CHARS_MAX) {
         Some((cut, _)) => format!("{}…", &path[..cut]),

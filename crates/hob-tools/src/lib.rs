@@ -5,26 +5,53 @@
 //! - [`Entry`], [`Ground`]: what a tool is, and what it gets from outside
 //! - [`schema`]: whether arguments fit what a tool declares
 //! - [`outcome`]: what a tool answers
-//! - `beneath`: files below a workspace, by directory handle
-//! - `time`, `read`: the tools
+//! - `beneath`, `spot`, `put`: files below a workspace, by directory handle: opening, looking,
+//!   changing; `protected` says what is never changed
+//! - `change`, `lookup`, [`undo`]: what the tools that change files share: planning, showing,
+//!   keeping what was there, finding out after a crash, undoing
+//! - `walk`, `tree`, `diff`: looking through folders, and what a change looks like
+//! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`: the
+//!   tools
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
-//! it answers is bounded; no path ever leads out of the workspace.
+//! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
 
 mod beneath;
+mod calculate;
+mod change;
+mod diff;
+mod edit;
+mod glob;
+mod grep;
+mod list;
+mod lookup;
+#[path = "move/mod.rs"]
+mod moving;
 pub mod outcome;
+mod protected;
+mod put;
 mod read;
+mod remove;
 pub mod schema;
+mod spot;
 mod time;
+mod tree;
+pub mod undo;
+mod walk;
+mod write;
 
 use hob_core::permission::{Approved, Work};
 use hob_kit::clock::Clock;
-use hob_wire::rooms::tool::Executed;
+use hob_store::Store;
+use hob_wire::rooms::tool::{Executed, Probed};
 use hob_wire::work::ToolSpec;
+use serde::Deserialize;
+use spot::Refused;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use walk::{Stop, StopAtEnd};
 
 /// A tool: what it declares, and how it runs.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +59,32 @@ pub struct Entry {
     pub spec: fn() -> ToolSpec,
     /// Dropping the future stops the tool.
     pub run: fn(Approved<Work>, Ground) -> Running,
+    /// For a tool that changes something.
+    pub looks: Option<Looks>,
 }
+
+/// How a tool says what a call would do, and whether one did.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks {
+    /// What a call would do now; changes nothing. Blocks.
+    pub look: fn(&Work, &Ground) -> Look,
+    /// Whether an earlier call happened.
+    pub probe: fn(Work, Ground) -> Probing,
+}
+
+/// What a call would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// For a person; not escaped yet.
+    pub preview: String,
+    /// What it rests on: an approval is bound to it.
+    pub state: String,
+    /// Why it would do nothing, if so.
+    pub would_fail: Option<String>,
+}
+
+/// A look at what happened.
+pub type Probing = Pin<Box<dyn Future<Output = Probed> + Send>>;
 
 /// A tool at work.
 pub type Running = Pin<Box<dyn Future<Output = Executed> + Send>>;
@@ -45,6 +97,8 @@ struct Places {
     clock: Clock,
     /// Folders no tool may look into, whatever the workspace is: hob's own.
     hidden: Vec<PathBuf>,
+    /// Where what a run changes is kept.
+    store: Option<Store>,
 }
 
 impl Ground {
@@ -53,7 +107,22 @@ impl Ground {
         Ground(Arc::new(Places {
             clock,
             hidden: hidden.into_iter().map(real).collect(),
+            store: None,
         }))
+    }
+
+    /// The same, where runs may change files: what was there is kept in `store`.
+    #[must_use]
+    pub fn with_store(self, store: Store) -> Self {
+        Ground(Arc::new(Places {
+            clock: self.0.clock.clone(),
+            hidden: self.0.hidden.clone(),
+            store: Some(store),
+        }))
+    }
+
+    pub(crate) fn store(&self) -> Option<&Store> {
+        self.0.store.as_ref()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -73,8 +142,45 @@ impl fmt::Debug for Ground {
 
 /// Every built-in tool.
 pub fn entries() -> &'static [Entry] {
-    &[time::ENTRY, read::ENTRY]
+    &[
+        time::ENTRY,
+        calculate::ENTRY,
+        read::ENTRY,
+        list::ENTRY,
+        glob::ENTRY,
+        grep::ENTRY,
+        write::ENTRY,
+        edit::ENTRY,
+        moving::ENTRY,
+        remove::ENTRY,
+    ]
 }
+
+/// A call's arguments in the tool's own form.
+fn arguments<'w, T: Deserialize<'w>>(work: &'w Work) -> Result<T, Refused> {
+    T::deserialize(&work.args)
+        .map_err(|error| Refused(format!("The arguments do not fit: {error}.")))
+}
+
+/// Runs a tool that looks through files, on a thread of its own; dropping the future ends it.
+fn looking(call: Approved<Work>, ground: Ground, look: Looker) -> Running {
+    Box::pin(async move {
+        let stop = Stop::default();
+        let told = stop.clone();
+        let _at_end = StopAtEnd(stop);
+        let looked = tokio::task::spawn_blocking(move || look(call.call(), &ground, &told));
+        looked
+            .await
+            .unwrap_or_else(|_| outcome::failed("Looking was interrupted. Try again."))
+    })
+}
+
+/// How a tool looks.
+type Looker = fn(&Work, &Ground, &Stop) -> Executed;
+
+#[cfg(test)]
+#[path = "trial_tests.rs"]
+mod trial;
 
 #[cfg(test)]
 #[path = "lib_tests.rs"]

@@ -239,6 +239,7 @@ impl House<'_> {
     ) -> anyhow::Result<()> {
         bus.serve(hob_daemon::permission::room(
             hob_daemon::permission::Parts {
+                bus: bus.clone(),
                 store: self.store.clone(),
                 clock: self.world.clock.clone(),
                 dice: self.world.dice.clone(),
@@ -247,6 +248,7 @@ impl House<'_> {
         ))?;
         bus.serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
             bus: bus.clone(),
+            store: self.store.clone(),
             clock: self.world.clock.clone(),
             settings,
             home: self.world.home.clone(),

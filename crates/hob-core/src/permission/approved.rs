@@ -14,6 +14,8 @@ pub struct Work {
     pub fingerprint: String,
     pub args: Value,
     pub context: ToolContext,
+    /// What the tool saw of what it would change, if it looks.
+    pub state: Option<String>,
 }
 
 impl Work {
@@ -25,6 +27,7 @@ impl Work {
             "fingerprint": self.fingerprint,
             "args": self.args,
             "context": context,
+            "state": self.state,
         })))
     }
 }

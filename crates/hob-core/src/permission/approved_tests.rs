@@ -14,6 +14,7 @@ fn work() -> Work {
             workspace: Some("/home/me".to_owned()),
             ..ToolContext::default()
         },
+        state: None,
     }
 }
 
@@ -32,7 +33,7 @@ fn the_order_of_keys_does_not_matter() {
 
 #[test]
 fn any_difference_is_another_call() {
-    let changes: [fn(&mut Work); 7] = [
+    let changes: [fn(&mut Work); 8] = [
         |work| work.tool = "writE".to_owned(),
         |work| work.fingerprint = "g".to_owned(),
         |work| work.args["path"] = json!("a/"),
@@ -40,6 +41,7 @@ fn any_difference_is_another_call() {
         |work| work.context.workspace = Some("/home/you".to_owned()),
         |work| work.context.call_id = Some("c2".to_owned()),
         |work| work.context.run_id = Some(run()),
+        |work| work.state = Some("seen".to_owned()),
     ];
     let digest = work().digest();
     for (index, change) in changes.iter().enumerate() {

@@ -49,6 +49,16 @@ pub fn preview(tool: &ToolSpec, args: &Value, context: &ToolContext) -> String {
     bounded(&lines.join("\n"), PREVIEW_CHARS_MAX)
 }
 
+/// What a call would change, as its tool says it, line by line below the tool and its folder.
+pub fn preview_of_change(tool: &ToolSpec, context: &ToolContext, change: &str) -> String {
+    let mut lines = vec![format!("tool: {}", escaped(&tool.name))];
+    if let Some(workspace) = &context.workspace {
+        lines.push(format!("folder: {}", escaped(workspace)));
+    }
+    lines.extend(change.trim_end_matches('\n').split('\n').map(escaped));
+    bounded(&lines.join("\n"), PREVIEW_CHARS_MAX)
+}
+
 fn argument(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "(nothing)".to_owned(),

@@ -124,3 +124,23 @@ proptest! {
         prop_assert!(!words.contains('\n'));
     }
 }
+
+#[test]
+fn a_change_keeps_its_lines_and_hides_nothing() {
+    let context = ToolContext {
+        workspace: Some("/w".to_owned()),
+        ..ToolContext::default()
+    };
+    let shown = preview_of_change(
+        &tool("Write {path}"),
+        &context,
+        "-a\n+b\u{1b}[2K\u{202e}c\r\n+d",
+    );
+    assert!(
+        shown.contains("folder: /w\n-a\n+b\\u{1b}[2K\\u{202e}c\\r\n+d"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("+d"), "{shown}");
+    let long = preview_of_change(&tool("Write {path}"), &context, &"x\n".repeat(20_000));
+    assert!(long.contains("more characters)") && long.chars().count() < 17_000);
+}

@@ -3,16 +3,18 @@
 
 use super::Parts;
 use bytes::Bytes;
-use hob_bus::{NewEvent, SessionTag};
+use hob_bus::{Caller, NewEvent, SessionTag};
 use hob_core::permission::{
     Book, Bounds, Call, Full, Matter, NoTicket, Opened, Refused, Settled, Verdict, Work, decide,
-    fingerprint, preview, sentence,
+    fingerprint, preview, preview_of_change, sentence,
 };
 use hob_wire::id::{RunId, SessionRef};
 use hob_wire::rooms::permission::{
     AnswerParams, Answered, AskParams, Decision, PendingParams, PermissionAnswered,
     PermissionRequested, Question, Questions, Reach, RedeemParams, Redeemed, Ruling, Withdrawn,
 };
+use hob_wire::rooms::tool::{ExecuteParams, Preview, Previewed};
+use hob_wire::work::Effect;
 use hob_wire::{ErrorCode, Topic, WireError};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,9 +31,13 @@ const FULL_RETRY_MS: u64 = 5_000;
 const BY_DEADLINE: &str = "deadline";
 const BY_WITHDRAWN: &str = "withdrawn";
 const BY_JOURNAL: &str = "journal";
+/// The rule for a call that would only be told why it cannot be done.
+const BY_NO_EFFECT: &str = "rule:no-effect";
 
 pub(super) struct Desk {
     parts: Parts,
+    /// For `tool.preview`.
+    caller: Caller,
     /// A std mutex, because it is held for a few lines without await.
     state: Mutex<State>,
 }
@@ -51,6 +57,7 @@ struct OpenQuestion {
 impl Desk {
     pub(super) fn new(parts: Parts) -> Self {
         Desk {
+            caller: parts.bus.caller("permissions"),
             parts,
             state: Mutex::new(State {
                 book: Book::new(Bounds::DEFAULT),
@@ -62,11 +69,13 @@ impl Desk {
 
     /// Decides by rule, or asks a person and waits.
     pub(super) async fn ask(&self, params: AskParams) -> Result<Ruling, WireError> {
+        let seen = self.look(&params).await;
         let work = Work {
             tool: params.tool.name.clone(),
             fingerprint: fingerprint(&params.tool),
             args: params.args.clone(),
             context: params.context.clone(),
+            state: seen.state.clone(),
         };
         let digest = work.digest();
         let verdict = decide(&Call {
@@ -81,16 +90,38 @@ impl Desk {
             Verdict::Ask if params.approved.as_deref() == Some(&digest) => {
                 self.allow(BY_JOURNAL, &digest)
             }
-            Verdict::Ask => self.ask_a_person(params, digest).await,
+            // The ticket is bound to what would make it fail, so it can do nothing else.
+            Verdict::Ask if seen.would_fail.is_some() => self.allow(BY_NO_EFFECT, &digest),
+            Verdict::Ask => self.ask_a_person(params, digest, seen.text).await,
         }
     }
 
-    async fn ask_a_person(&self, params: AskParams, digest: String) -> Result<Ruling, WireError> {
+    /// What the call would do now. A tool that cannot say is asked for as it stands.
+    async fn look(&self, params: &AskParams) -> Previewed {
+        if params.tool.effect == Effect::Pure {
+            return Previewed::default();
+        }
+        let call = ExecuteParams {
+            name: params.tool.name.clone(),
+            args: params.args.clone(),
+            context: params.context.clone(),
+            ticket: None,
+        };
+        let seen = self.caller.call::<Preview>(&call).await;
+        seen.unwrap_or_default()
+    }
+
+    async fn ask_a_person(
+        &self,
+        params: AskParams,
+        digest: String,
+        seen: Option<String>,
+    ) -> Result<Ruling, WireError> {
         let deadline_ms = {
             let settings = self.parts.settings.borrow();
             settings.duration_ms("permission.deadline")
         };
-        let (mut outcome, new) = self.open(&params, digest, deadline_ms)?;
+        let (mut outcome, new) = self.open(&params, digest, seen.as_deref(), deadline_ms)?;
         if let Some(question) = new {
             let id = question.id.clone();
             if let Err(error) = self.announce::<PermissionRequested>(&question).await {
@@ -120,9 +151,10 @@ impl Desk {
         &self,
         params: &AskParams,
         digest: String,
+        seen: Option<&str>,
         deadline_ms: u64,
     ) -> Result<(watch::Receiver<Option<Ruling>>, Option<Question>), WireError> {
-        let question = self.question(params, digest, deadline_ms)?;
+        let question = self.question(params, digest, seen, deadline_ms)?;
         let matter = Matter {
             run: question.run_id,
             call: question.call_id.clone(),
@@ -152,6 +184,7 @@ impl Desk {
         &self,
         params: &AskParams,
         digest: String,
+        seen: Option<&str>,
         deadline_ms: u64,
     ) -> Result<Question, WireError> {
         let context = &params.context;
@@ -171,7 +204,10 @@ impl Desk {
             args: params.args.clone(),
             tier: params.tool.tier,
             sentence: sentence(&params.tool, &params.args),
-            preview: Some(preview(&params.tool, &params.args, context)),
+            preview: Some(match seen {
+                Some(seen) => preview_of_change(&params.tool, context, seen),
+                None => preview(&params.tool, &params.args, context),
+            }),
             digest,
             asked_at,
             deadline_at: asked_at.saturating_add(deadline_ms),
@@ -208,6 +244,7 @@ impl Desk {
             fingerprint: params.fingerprint,
             args: params.args,
             context: params.context,
+            state: params.state,
         };
         let digest = work.digest();
         let now_ms = self.parts.clock.monotonic_ms();

@@ -11,7 +11,7 @@
 mod desk;
 
 use desk::Desk;
-use hob_bus::Room;
+use hob_bus::{Bus, Room};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::settings::{Key, Kind, Settings};
@@ -39,6 +39,8 @@ pub const KEYS: &[Key] = &[Key::new(
 /// What the room is made of.
 #[derive(Clone, Debug)]
 pub struct Parts {
+    /// Where tools are asked what a call would do.
+    pub bus: Bus,
     /// Where questions and answers are logged.
     pub store: Store,
     pub clock: Clock,

@@ -7,10 +7,11 @@ use super::shelf::{Maker, ServiceTool, Tool};
 use bytes::Bytes;
 use hob_bus::Call;
 use hob_core::permission::{Approved, Work};
+use hob_tools::Entry;
 use hob_tools::outcome::{bounded, failed};
 use hob_wire::rooms::permission::{Redeem, RedeemParams};
 use hob_wire::rooms::tool::{
-    CancelParams, Cancelled, DescribeParams, ExecuteParams, Executed, Probed,
+    CancelParams, Cancelled, DescribeParams, ExecuteParams, Executed, Previewed, Probed,
 };
 use hob_wire::work::{Effect, ToolSpec};
 use hob_wire::{ErrorCode, Scope, WireError};
@@ -116,8 +117,9 @@ impl Bench {
         let Some(tool) = self.await_return(&params.name).await else {
             return unknown(format!("The tool '{}' is not here any more.", params.name));
         };
-        let Maker::Service(service) = &tool.maker else {
-            return unknown(format!("'{}' cannot be asked what happened.", params.name));
+        let service = match &tool.maker {
+            Maker::Service(service) => service,
+            Maker::House(entry) => return self.probe_house(&tool, entry, params).await,
         };
         if !service.can_probe {
             return unknown(format!("'{}' cannot be asked what happened.", params.name));
@@ -139,6 +141,47 @@ impl Bench {
         }
     }
 
+    async fn probe_house(&self, tool: &Tool, entry: &Entry, params: ExecuteParams) -> Probed {
+        let Some(looks) = entry.looks else {
+            let known = format!("'{}' cannot be asked what happened.", params.name);
+            return Probed::Unknown { known };
+        };
+        let probing = (looks.probe)(work_of(tool, params), self.shared.ground.clone());
+        let late = |_| Probed::Unknown {
+            known: "The disk did not answer in time.".to_owned(),
+        };
+        timeout(PROBE_WAIT, probing).await.unwrap_or_else(late)
+    }
+
+    /// What a call would do now.
+    pub(super) async fn preview(&self, params: ExecuteParams) -> Result<Previewed, WireError> {
+        let name = params.name.clone();
+        let missing = || WireError::new(ErrorCode::NotFound, self.unknown(&name));
+        let tool = self.shared.shelf.find(&name).ok_or_else(missing)?;
+        if check_arguments(&tool, &params.args).is_err() {
+            return Ok(Previewed::default());
+        }
+        let seen = self.look(&tool, work_of(&tool, params)).await;
+        Ok(seen.unwrap_or_default())
+    }
+
+    /// What a tool of the house sees of what it would change.
+    async fn look(&self, tool: &Tool, work: Work) -> Option<Previewed> {
+        let Maker::House(entry) = &tool.maker else {
+            return None;
+        };
+        let look = entry.looks?.look;
+        let ground = self.shared.ground.clone();
+        let looked = tokio::task::spawn_blocking(move || look(&work, &ground));
+        let limit = Duration::from_millis(self.timeout_ms(&tool.spec));
+        let seen = timeout(limit, looked).await.ok()?.ok()?;
+        Some(Previewed {
+            text: Some(seen.preview).filter(|text| !text.is_empty()),
+            state: Some(seen.state),
+            would_fail: seen.would_fail,
+        })
+    }
+
     /// Turns a call into an approved one: by its ticket if it is a run's, else as a person's act.
     async fn approve(
         &self,
@@ -146,25 +189,25 @@ impl Bench {
         tool: &Tool,
         params: ExecuteParams,
     ) -> Result<Approved<Work>, WireError> {
-        let work = Work {
-            tool: tool.spec.name.clone(),
-            fingerprint: tool.fingerprint.clone(),
-            args: params.args,
-            context: params.context,
-        };
-        let Some(ticket) = params.ticket else {
+        let ticket = params.ticket.clone();
+        let work = work_of(tool, params);
+        let Some(ticket) = ticket else {
             let may_control = call.scopes.allow(Scope::Control);
             let message =
                 "A call made for a run needs the ticket of its approval; nothing was run.";
             return Approved::own_act(work, may_control)
                 .ok_or_else(|| WireError::new(ErrorCode::Forbidden, message));
         };
+        let seen = self.look(tool, work.clone()).await;
+        let state = seen.and_then(|seen| seen.state);
+        let work = Work { state, ..work };
         let redeem = RedeemParams {
             ticket,
             tool: work.tool.clone(),
             fingerprint: work.fingerprint.clone(),
             args: work.args.clone(),
             context: work.context.clone(),
+            state: work.state.clone(),
         };
         let redeemed = self.shared.caller.call::<Redeem>(&redeem).await?;
         let message = "What would run is not what was approved; nothing was run.";
@@ -289,6 +332,16 @@ impl Bench {
     fn return_wait(&self) -> Duration {
         let settings = self.shared.settings.borrow();
         Duration::from_millis(settings.duration_ms("tool.return_wait"))
+    }
+}
+
+fn work_of(tool: &Tool, params: ExecuteParams) -> Work {
+    Work {
+        tool: tool.spec.name.clone(),
+        fingerprint: tool.fingerprint.clone(),
+        args: params.args,
+        context: params.context,
+        state: None,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - `shelf`: which tools there are
 //! - `offer`: what a service outside may put on the shelf
+//! - `undoing`: taking back what a run changed
 //! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
 //!
 //! Invariants: a call made for a run is run only with a ticket that the permission room redeems for
@@ -13,15 +14,17 @@ mod bench;
 mod flights;
 mod offer;
 mod shelf;
+mod undoing;
 
 use bench::Bench;
 use hob_bus::{Bus, Caller, Room};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
 use hob_kit::settings::{Key, Kind, Settings};
+use hob_store::Store;
 use hob_tools::Ground;
 use hob_wire::rooms::gateway::ServiceDisconnected;
-use hob_wire::rooms::tool::{Cancel, Describe, Execute, List, Offer, Probe};
+use hob_wire::rooms::tool::{Cancel, Describe, Execute, List, Offer, Preview, Probe, Undo};
 use shelf::Shelf;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -56,6 +59,8 @@ pub const KEYS: &[Key] = &[
 #[derive(Clone, Debug)]
 pub struct Parts {
     pub bus: Bus,
+    /// Where what runs change is kept.
+    pub store: Store,
     pub clock: Clock,
     pub settings: watch::Receiver<Arc<Settings>>,
     /// What no tool is shown.
@@ -70,6 +75,9 @@ struct Shared {
     settings: watch::Receiver<Arc<Settings>>,
     ground: Ground,
     shelf: Shelf,
+    store: Store,
+    /// Undoing is done one at a time: two at once would see each other's halves.
+    undo: tokio::sync::Mutex<()>,
     /// When this room was opened: services need a moment to come back after a restart.
     opened_ms: u64,
 }
@@ -79,16 +87,20 @@ pub fn room(parts: Parts) -> Room {
     let shared = Arc::new(Shared {
         caller: parts.bus.caller("tools"),
         opened_ms: parts.clock.monotonic_ms(),
-        ground: Ground::new(parts.clock.clone(), parts.home.folders()),
+        ground: Ground::new(parts.clock.clone(), parts.home.folders())
+            .with_store(parts.store.clone()),
+        store: parts.store,
+        undo: tokio::sync::Mutex::new(()),
         clock: parts.clock,
         settings: parts.settings,
         shelf: Shelf::new(hob_tools::entries()),
     });
     let bench = Arc::new(Bench::new(Arc::clone(&shared)));
-    let (lists, offers, leaves) = (Arc::clone(&shared), Arc::clone(&shared), shared);
+    let (lists, offers) = (Arc::clone(&shared), Arc::clone(&shared));
+    let (undoes, leaves) = (Arc::clone(&shared), shared);
     let of = |bench: &Arc<Bench>| Arc::clone(bench);
     let (describes, executes, cancels) = (of(&bench), of(&bench), of(&bench));
-    let probes = bench;
+    let (previews, probes) = (of(&bench), bench);
     Room::new("tools")
         .concurrency(CONCURRENCY)
         .method::<List, _, _>(move |_, _| {
@@ -110,6 +122,14 @@ pub fn room(parts: Parts) -> Room {
         .method::<Probe, _, _>(move |_, params| {
             let bench = of(&probes);
             async move { Ok(bench.probe(params).await) }
+        })
+        .method::<Preview, _, _>(move |_, params| {
+            let bench = of(&previews);
+            async move { bench.preview(params).await }
+        })
+        .method::<Undo, _, _>(move |_, params| {
+            let shared = Arc::clone(&undoes);
+            async move { undoing::undo(&shared, params.run_id).await }
         })
         .method::<Offer, _, _>(move |call, params| {
             let shared = Arc::clone(&offers);

@@ -30,6 +30,7 @@ pub(crate) fn settings(text: &str) -> tokio::sync::watch::Receiver<Arc<Settings>
 pub(crate) fn house_with(text: &str) -> Fixture {
     let house = Fixture::new();
     let parts = hob_daemon::permission::Parts {
+        bus: house.bus.clone(),
         store: house.store.clone(),
         clock: Clock::system(),
         dice: Dice::seeded(9),
@@ -87,6 +88,7 @@ fn redeeming(ticket: &str, call: &str) -> RedeemParams {
         fingerprint: hob_core::permission::fingerprint(&tool(Tier::External)),
         args: json!({ "what": "a\u{202e}b" }),
         context: context(call),
+        state: None,
     }
 }
 

@@ -53,7 +53,7 @@ fn file(bytes: Vec<u8>) -> Former {
 
 fn blobs(folder: &Path) -> usize {
     let listed = std::fs::read_dir(folder.join("blobs"));
-    listed.map_or(0, |files| files.count())
+    listed.map_or(0, Iterator::count)
 }
 
 #[tokio::test]

@@ -27,7 +27,11 @@ const IMAGE_BYTES_MAX: u64 = 2_500_000;
 /// Bytes looked at to tell what a file is.
 const HEAD_BYTES: usize = 8_192;
 
-pub(crate) const ENTRY: Entry = Entry { spec, run };
+pub(crate) const ENTRY: Entry = Entry {
+    spec,
+    run,
+    looks: None,
+};
 
 #[derive(Debug, Deserialize)]
 struct Args {
@@ -39,7 +43,7 @@ struct Args {
 fn spec() -> ToolSpec {
     ToolSpec {
         name: "read".to_owned(),
-        aliases: Vec::new(),
+        aliases: vec!["fs.read".to_owned()],
         description:
             "Reads a file of the workspace: lines of a text, or a picture (PNG, JPEG, GIF, WebP)."
                 .to_owned(),

@@ -14,6 +14,7 @@ fn in_folder(folder: &Path, args: Value) -> Executed {
             workspace: folder.to_str().map(str::to_owned),
             ..ToolContext::default()
         },
+        state: None,
     };
     let ground = Ground::new(hob_kit::clock::Clock::manual(0), []);
     read(&work, &ground)

@@ -9,12 +9,16 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-pub(crate) const ENTRY: Entry = Entry { spec, run };
+pub(crate) const ENTRY: Entry = Entry {
+    spec,
+    run,
+    looks: None,
+};
 
 fn spec() -> ToolSpec {
     ToolSpec {
         name: "time".to_owned(),
-        aliases: Vec::new(),
+        aliases: vec!["time.now".to_owned()],
         description: "Tells the present date and time, in this machine's time zone or in another."
             .to_owned(),
         parameters: json!({

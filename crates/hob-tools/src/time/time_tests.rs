@@ -10,6 +10,7 @@ fn told(args: serde_json::Value) -> (String, bool) {
         fingerprint: String::new(),
         args,
         context: ToolContext::default(),
+        state: None,
     };
     let ground = Ground::new(hob_kit::clock::Clock::manual(1_794_787_200_123), []);
     let answer = tell(&work, &ground);

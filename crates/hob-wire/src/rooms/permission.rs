@@ -90,6 +90,10 @@ pub struct RedeemParams {
     pub fingerprint: String,
     pub args: Value,
     pub context: ToolContext,
+    /// What the tool sees now of what it would change: a file that changed since the question is
+    /// another call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

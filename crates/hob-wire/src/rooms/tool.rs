@@ -39,6 +39,16 @@ methods! { "tools";
         params: ExecuteParams, result: Probed, scope: Control, effect: Pure,
         cli: Cli::Hidden,
     }
+    /// Shows what a call would do now, and what that rests on; changes nothing.
+    Preview = "tool.preview" {
+        params: ExecuteParams, result: Previewed, scope: Control, effect: Pure,
+        cli: Cli::Hidden,
+    }
+    /// Undoes what a run changed in files, the newest change first; leaves what was changed since.
+    Undo = "tool.undo" {
+        params: UndoParams, result: Undone, scope: Control, effect: Keyed,
+        cli: Cli::Verb(&["runId"]),
+    }
     /// Offers the tools of a registered service; they go when it goes.
     Offer = "tool.offer" {
         params: OfferParams, result: Offered, scope: Read, effect: Keyed,
@@ -130,4 +140,50 @@ pub struct OfferParams {
 pub struct Offered {
     /// The names now offered.
     pub names: Vec<String>,
+}
+
+/// What a call would do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Previewed {
+    /// What would change, as a diff or in words; not escaped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What the call rests on, such as the hash of a file: an approval is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Why the call would do nothing, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_fail: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UndoParams {
+    /// The run whose changes are undone.
+    pub run_id: crate::id::RunId,
+}
+
+/// What was undone, and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Undone {
+    /// Places that are now as they were before the run, in the order they were undone.
+    pub restored: Vec<UndoneChange>,
+    /// Places that were left as they are, each with the reason.
+    pub kept: Vec<UndoneChange>,
+    /// What the run did that cannot be undone here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoneChange {
+    /// The folder the run worked in.
+    pub workspace: String,
+    /// The place below it.
+    pub path: String,
+    /// What was done, or why nothing was.
+    pub what: String,
 }

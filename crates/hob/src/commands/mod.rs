@@ -19,6 +19,7 @@ pub mod run;
 pub mod status;
 pub mod token;
 pub mod trace;
+pub mod undo;
 pub mod up;
 pub mod version;
 pub mod welcome;
@@ -53,6 +54,7 @@ pub fn table() -> &'static [Entry] {
         ask,
         chat,
         run,
+        undo,
         cost,
         up,
         down,

@@ -134,6 +134,7 @@ impl House {
         serve(hob_daemon::session::room(&self.store));
         serve(hob_daemon::permission::room(
             hob_daemon::permission::Parts {
+                bus: self.bus.clone(),
                 store: self.store.clone(),
                 clock: Clock::system(),
                 dice: Dice::system(),
@@ -142,6 +143,7 @@ impl House {
         ));
         serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
             bus: self.bus.clone(),
+            store: self.store.clone(),
             clock: Clock::system(),
             settings: self.settings.subscribe(),
             home: home.clone(),

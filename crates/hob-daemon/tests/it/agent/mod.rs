@@ -4,6 +4,7 @@ mod answers;
 mod bench;
 mod chat;
 mod control;
+mod files;
 mod house;
 mod resume;
 mod tools;

@@ -199,7 +199,13 @@ async fn a_budget_that_does_not_cover_the_next_call_pauses_until_more_is_allowed
     // The first call is reserved at most for the answer's longest, 8,192 tokens at 2 dollars.
     let house = House::open(folder.path(), &config(&sim, "cost.session_max = \"0.018\""));
     bench::serve(&house, &world).await;
-    let reply = house.run(task("a", "Do it.")).await;
+    // One tool only: what the others declare would cost more than the question.
+    let reply = house
+        .run(RunParams {
+            tools: Some(vec!["pure".to_owned()]),
+            ..task("a", "Do it.")
+        })
+        .await;
     let paused = house.hears("run.paused", 1).await;
     let message = paused[0]["message"].as_str().unwrap_or_default();
     assert!(message.contains("session's budget of $0.018"), "{message}");

@@ -1,9 +1,11 @@
 //! `tool.*` through the bus: the tools of the house, and those of services outside.
 //!
+//! - `files`: tools that change files
 //! - `offers`: what a service may put on the shelf, and how long it stays there
 //! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
 
 mod calls;
+mod files;
 mod offers;
 
 use crate::fixture::{Fixture, code};
@@ -35,6 +37,7 @@ fn house_saying(text: &str) -> House {
     let fixture = house_with(text);
     let room = hob_daemon::tool::room(hob_daemon::tool::Parts {
         bus: fixture.bus.clone(),
+        store: fixture.store.clone(),
         clock: Clock::system(),
         settings: settings(text),
         home: fixture.home.clone(),
@@ -101,17 +104,23 @@ impl House {
     /// Says yes to every question, for ever.
     async fn say_yes<T>(&self) -> T {
         loop {
-            let (_, payload) = self.fixture.heard("permission.requested").await;
-            let question: Question = serde_json::from_value(payload).expect("is a question");
-            let answer = AnswerParams {
-                id: question.id,
-                decision: Decision::Allow,
-                scope: None,
-                digest: Some(question.digest),
-            };
-            let answered = self.fixture.caller().call::<Answer>(&answer).await;
-            answered.expect("counts");
+            self.say_yes_once().await;
         }
+    }
+
+    /// Says yes to the next question.
+    async fn say_yes_once(&self) -> Question {
+        let (_, payload) = self.fixture.heard("permission.requested").await;
+        let question: Question = serde_json::from_value(payload).expect("is a question");
+        let answer = AnswerParams {
+            id: question.id.clone(),
+            decision: Decision::Allow,
+            scope: None,
+            digest: Some(question.digest.clone()),
+        };
+        let answered = self.fixture.caller().call::<Answer>(&answer).await;
+        answered.expect("counts");
+        question
     }
 
     /// Waits until the tool is there, or is not.
@@ -130,6 +139,29 @@ impl House {
 fn start(house: &House, params: ExecuteParams) -> JoinHandle<Result<Executed, WireError>> {
     let caller = house.fixture.caller();
     tokio::spawn(async move { caller.call::<Execute>(&params).await })
+}
+
+/// The names of the house's tools and of these, in order.
+fn house_tools(others: &[&str]) -> Vec<String> {
+    let house = [
+        "calculate",
+        "edit",
+        "glob",
+        "grep",
+        "list",
+        "move",
+        "read",
+        "remove",
+        "time",
+        "write",
+    ];
+    let mut names: Vec<String> = house
+        .iter()
+        .chain(others)
+        .map(ToString::to_string)
+        .collect();
+    names.sort_unstable();
+    names
 }
 
 fn words(executed: &Executed) -> &str {
@@ -157,7 +189,7 @@ fn spec(name: &str, effect: &str) -> Value {
 #[tokio::test]
 async fn the_tools_of_the_house_are_listed_and_described() {
     let house = house();
-    assert_eq!(house.names().await, ["read", "time"]);
+    assert_eq!(house.names().await, house_tools(&[]));
     let caller = house.fixture.caller();
     let describe = |name: &str| DescribeParams {
         name: name.to_owned(),
@@ -231,7 +263,7 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
     let house = house();
     for (name, args, told) in [
         ("raed", json!({}), "Did you mean 'read'?"),
-        ("xyz", json!({}), "The tools are: read, time."),
+        ("xyz", json!({}), "The tools are: calculate, edit,"),
         ("read", json!("{\"path\": "), "must be one JSON object"),
         ("read", json!(["a.txt"]), "must be one JSON object"),
         ("read", json!({}), "'path' is missing."),

@@ -1,0 +1,73 @@
+//! Taking back what a run changed in files.
+//!
+//! Invariants: only of a run that has ended; a change that was undone is not undone again; what
+//! could not be undone is told, each with its reason.
+
+use super::Shared;
+use hob_store::Change;
+use hob_tools::undo::{Undoing, undo as undo_change};
+use hob_wire::id::RunId;
+use hob_wire::rooms::agent::RunState;
+use hob_wire::rooms::tool::{Undone, UndoneChange};
+use hob_wire::{ErrorCode, WireError};
+
+/// Undoes everything that is kept of a run, the newest first.
+pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireError> {
+    let row = shared.store.run(&run).await?;
+    if row.summary.state != RunState::Done {
+        let message = "This run has not ended; stop it first, then undo it.";
+        return Err(WireError::new(ErrorCode::Conflict, message));
+    }
+    let _turn = shared.undo.lock().await;
+    let changes = shared.store.changes(&run).await?;
+    let mut undone = Undone::default();
+    if changes.is_empty() {
+        let note = "Nothing is kept of this run: it changed no file, or it is too long ago.";
+        undone.notes.push(note.to_owned());
+        return Ok(undone);
+    }
+    let mut settled = Vec::new();
+    for change in changes.into_iter().filter(|change| !change.is_undone) {
+        let id = change.id;
+        let (place, undoing) = undo_one(shared, change).await;
+        match undoing {
+            Undoing::Kept { reason } => undone.kept.push(told(place, reason)),
+            Undoing::Restored { what } => {
+                undone.restored.push(told(place, what.to_owned()));
+                settled.push(id);
+            }
+            Undoing::AlreadySo => settled.push(id),
+        }
+    }
+    shared.store.changes_undone(settled).await?;
+    if undone.restored.is_empty() && undone.kept.is_empty() {
+        let note = "Everything this run changed in files is as it was before already.";
+        undone.notes.push(note.to_owned());
+    }
+    Ok(undone)
+}
+
+async fn undo_one(shared: &Shared, change: Change) -> ((String, String), Undoing) {
+    let place = (change.workspace.clone(), change.path.clone());
+    let former = match shared.store.former(&change).await {
+        Ok(former) => former,
+        Err(error) => {
+            let reason = error.to_string();
+            return (place, Undoing::Kept { reason });
+        }
+    };
+    let ground = shared.ground.clone();
+    let undone = tokio::task::spawn_blocking(move || undo_change(&change, &former, &ground));
+    let undoing = undone.await.unwrap_or_else(|_| Undoing::Kept {
+        reason: "Undoing it was interrupted.".to_owned(),
+    });
+    (place, undoing)
+}
+
+fn told((workspace, path): (String, String), what: String) -> UndoneChange {
+    UndoneChange {
+        workspace,
+        path,
+        what,
+    }
+}

@@ -1,0 +1,125 @@
+//! Edits that fit, and edits that leave everything as it is.
+
+use crate::trial::{Trial, entry};
+use serde_json::{Value, json};
+
+const TEXT: &str = "one\ntwo\ntwo\nthree\n";
+
+async fn edited(args: Value) -> (String, bool, String) {
+    let trial = Trial::new();
+    trial.put("a.txt", TEXT);
+    let mut args = args;
+    args["path"] = json!("a.txt");
+    let (words, is_error) = trial.say("edit", args).await;
+    (words, is_error, trial.get("a.txt").unwrap())
+}
+
+#[tokio::test]
+async fn texts_are_replaced() {
+    for (args, expected) in [
+        (
+            json!({ "oldText": "one", "newText": "1" }),
+            "1\ntwo\ntwo\nthree\n",
+        ),
+        (
+            json!({ "oldText": "two", "newText": "2", "all": true }),
+            "one\n2\n2\nthree\n",
+        ),
+        (
+            json!({ "edits": [
+                { "oldText": "one\ntwo", "newText": "a" },
+                { "oldText": "a\ntwo", "newText": "b" },
+            ] }),
+            "b\nthree\n",
+        ),
+        (
+            json!({ "patch": "@@ -3,2 +3,2 @@\n two\n-three\n+3\n" }),
+            "one\ntwo\ntwo\n3\n",
+        ),
+    ] {
+        let (words, is_error, text) = edited(args).await;
+        assert!(!is_error, "{words}");
+        assert_eq!(text, expected);
+    }
+}
+
+#[tokio::test]
+async fn all_of_it_applies_or_nothing() {
+    for (args, told) in [
+        (
+            json!({ "oldText": "two", "newText": "2" }),
+            "occurs 2 times",
+        ),
+        (
+            json!({ "oldText": "four", "newText": "4" }),
+            "is not in 'a.txt'",
+        ),
+        (json!({ "oldText": "", "newText": "4" }), "oldText is empty"),
+        (json!({ "oldText": "one", "newText": "one" }), "as it is"),
+        (json!({ "oldText": "one" }), "belong together"),
+        (json!({}), "Give either"),
+        (
+            json!({ "oldText": "one", "newText": "1", "patch": "x" }),
+            "Give either",
+        ),
+        (
+            json!({ "edits": [
+                { "oldText": "one", "newText": "1" },
+                { "oldText": "nope", "newText": "2" },
+            ] }),
+            "Edit 2:",
+        ),
+        (
+            json!({ "patch": "@@ -1,1 +1,1 @@\n-eins\n+1\n" }),
+            "does not fit",
+        ),
+    ] {
+        let (words, is_error, text) = edited(args).await;
+        assert!(is_error && words.contains(told), "{words}");
+        assert_eq!(text, TEXT);
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_or_no_text_is_not_edited() {
+    let trial = Trial::new();
+    trial.put("binary", [0xff, 0xfe]);
+    let args = |path: &str| json!({ "path": path, "oldText": "a", "newText": "b" });
+    assert!(
+        trial
+            .say("edit", args("binary"))
+            .await
+            .0
+            .contains("is not text")
+    );
+    assert!(
+        trial
+            .say("edit", args("missing"))
+            .await
+            .0
+            .contains("There is no file")
+    );
+}
+
+#[tokio::test]
+async fn what_changed_after_the_look_is_not_edited() {
+    let trial = Trial::new();
+    trial.put("a.txt", TEXT);
+    let mut work = trial.work(
+        "edit",
+        json!({ "path": "a.txt", "oldText": "one", "newText": "1" }),
+    );
+    let look = entry("edit").looks.unwrap().look;
+    let seen = look(&work, &trial.ground);
+    assert!(seen.preview.contains("-one\n+1"), "{}", seen.preview);
+    assert_eq!(seen.would_fail, None);
+    work.state = Some(seen.state.clone());
+    trial.put("a.txt", "one\nsomebody else's\n");
+    assert_ne!(look(&work, &trial.ground).state, seen.state);
+    let answer = trial.execute(work).await;
+    assert!(answer.is_error && crate::trial::words(&answer).contains("after it was approved"));
+    assert_eq!(
+        trial.get("a.txt").as_deref(),
+        Some("one\nsomebody else's\n")
+    );
+}

@@ -1,0 +1,87 @@
+//! What was found, as lines of `path:number:text`, within bounds.
+
+use crate::list::plain;
+use crate::walk::Stop;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use std::io;
+
+/// Bytes of one line that are shown.
+const LINE_BYTES_MAX: usize = 500;
+/// Bytes of the whole answer.
+const TEXT_BYTES_MAX: usize = 128 * 1024;
+
+pub(super) struct Found<'s> {
+    pub(super) text: String,
+    pub(super) matches: usize,
+    pub(super) files: usize,
+    matches_max: usize,
+    stop: &'s Stop,
+    path: String,
+    /// Where the text of the file at hand begins, and what was counted before it.
+    begun: (usize, usize),
+}
+
+impl<'s> Found<'s> {
+    pub(super) fn new(matches_max: usize, stop: &'s Stop) -> Self {
+        Found {
+            text: String::new(),
+            matches: 0,
+            files: 0,
+            matches_max,
+            stop,
+            path: String::new(),
+            begun: (0, 0),
+        }
+    }
+
+    pub(super) fn begin(&mut self, path: &str) {
+        self.path = plain(path);
+        self.begun = (self.text.len(), self.matches);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.matches >= self.matches_max || self.text.len() >= TEXT_BYTES_MAX
+    }
+
+    fn push(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) {
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let shown = &line[..line.len().min(LINE_BYTES_MAX)];
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&self.path);
+        let place = format!("{mark}{}{mark}", number.unwrap_or(0));
+        self.text.push_str(&place);
+        self.text.push_str(&String::from_utf8_lossy(shown));
+        if line.len() > shown.len() {
+            self.text.push('…');
+        }
+    }
+}
+
+impl Sink for Found<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.push(':', found.line_number(), found.bytes());
+        self.matches += 1;
+        Ok(!self.is_full() && !self.stop.is_told())
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+        self.push('-', found.line_number(), found.bytes());
+        Ok(self.text.len() < TEXT_BYTES_MAX)
+    }
+
+    fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> io::Result<()> {
+        let (text, matches) = self.begun;
+        if end.binary_byte_offset().is_some() {
+            // It is no text after all: what looked like lines before that is none.
+            self.text.truncate(text);
+            self.matches = matches;
+        }
+        self.files += usize::from(self.matches > matches);
+        Ok(())
+    }
+}

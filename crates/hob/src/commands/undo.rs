@@ -1,0 +1,79 @@
+//! `hob undo RUN`: what a run changed in files becomes as it was before.
+
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::tree::text;
+use clap::{Arg, ArgMatches, Command};
+use hob_wire::rooms::tool::{Undo, UndoParams, Undone, UndoneChange};
+
+pub fn command() -> Command {
+    Command::new("undo")
+        .about("Undoes what a run changed in files")
+        .long_about(
+            "Brings back what a run wrote, edited, moved or removed with hob's file tools, the \
+             newest change first. What somebody changed after the run is left as it is, and \
+             said. What commands did is not undone. Runs can be undone for 30 days.",
+        )
+        .after_help(text::examples(&[
+            "hob run list".to_owned(),
+            "hob undo 0190f2c4-6f0e-7c3a-9d0b-3f1f0a2b4c5d".to_owned(),
+        ]))
+        .arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .required(true)
+                .value_parser(|text: &str| text.parse::<hob_wire::RunId>())
+                .help("The run's id, as 'hob run list' shows it"),
+        )
+}
+
+pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some(run_id) = matches.get_one::<hob_wire::RunId>("run").copied() else {
+        return Err(Failure::quiet(Exit::Usage));
+    };
+    let client = context.client().await?;
+    let undone = client.call::<Undo>(&UndoParams { run_id }).await?;
+    let terminal = &context.terminal;
+    if terminal.json {
+        terminal.document(&undone)?;
+    } else {
+        terminal.lines(lines(&undone))?;
+    }
+    if undone.kept.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::quiet(Exit::Failed))
+    }
+}
+
+/// What is told to a person.
+fn lines(undone: &Undone) -> Vec<String> {
+    let line = |change: &UndoneChange| {
+        let place = format!("{}/{}", change.workspace.trim_end_matches('/'), change.path);
+        format!("{:<10} {}", change.what, plain(&place))
+    };
+    let mut lines: Vec<String> = undone.restored.iter().map(line).collect();
+    let left = undone
+        .kept
+        .iter()
+        .map(|change| format!("left: {}", plain(&change.what)));
+    lines.extend(left);
+    lines.extend(undone.notes.iter().cloned());
+    lines
+}
+
+/// A path may hold anything; a terminal is shown none of it raw.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            letter if letter.is_control() => out.extend(letter.escape_default()),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "undo_tests.rs"]
+mod tests;
