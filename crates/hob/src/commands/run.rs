@@ -247,7 +247,10 @@ fn print(context: &Context, view: &RunView) -> Result<(), Failure> {
 }
 
 /// A run is named by its id, by the end of it that `hob run list` shows, or by its session.
-async fn selector(client: &Client, matches: &ArgMatches) -> Result<RunSelector, Failure> {
+pub(super) async fn selector(
+    client: &Client,
+    matches: &ArgMatches,
+) -> Result<RunSelector, Failure> {
     let word = matches.get_one::<String>("run").cloned();
     let word = word.unwrap_or_default();
     let run_id = match word.parse() {

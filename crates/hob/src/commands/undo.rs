@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::tree::text;
 use clap::{Arg, ArgMatches, Command};
+use hob_wire::rooms::agent::Status;
 use hob_wire::rooms::tool::{Undo, UndoParams, Undone, UndoneChange};
 
 pub fn command() -> Command {
@@ -16,22 +17,20 @@ pub fn command() -> Command {
         )
         .after_help(text::examples(&[
             "hob run list".to_owned(),
-            "hob undo 0190f2c4-6f0e-7c3a-9d0b-3f1f0a2b4c5d".to_owned(),
+            "hob undo work".to_owned(),
         ]))
-        .arg(
-            Arg::new("run")
-                .value_name("RUN")
-                .required(true)
-                .value_parser(|text: &str| text.parse::<hob_wire::RunId>())
-                .help("The run's id, as 'hob run list' shows it"),
-        )
+        .arg(Arg::new("run").value_name("RUN").required(true).help(
+            "The run's id or its end, as 'hob run list' shows it, or its session for the latest",
+        ))
 }
 
 pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
-    let Some(run_id) = matches.get_one::<hob_wire::RunId>("run").copied() else {
-        return Err(Failure::quiet(Exit::Usage));
-    };
     let client = context.client().await?;
+    let named = super::run::selector(&client, matches).await?;
+    let run_id = match named.run_id {
+        Some(run_id) => run_id,
+        None => client.call::<Status>(&named).await?.run_id,
+    };
     let undone = client.call::<Undo>(&UndoParams { run_id }).await?;
     let terminal = &context.terminal;
     if terminal.json {
