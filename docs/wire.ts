@@ -141,6 +141,14 @@ export interface Methods {
   "tool.undo": { params: ToolUndoParams; result: ToolUndone };
   /** Offers the tools of a registered service; they go when it goes. */
   "tool.offer": { params: ToolOfferParams; result: ToolOffered };
+  /** Lists the stored rules, the newest first. */
+  "permission.list": { params: PermissionListParams; result: PermissionRules };
+  /** Stores a rule for calls to come. */
+  "permission.add": { params: AddParams; result: Rule };
+  /** Takes a stored rule away. */
+  "permission.remove": { params: PermissionRemoveParams; result: Rule };
+  /** Says what would be decided of a call, and by which rule; asks nobody. */
+  "permission.check": { params: PermissionCheckParams; result: PermissionChecked };
   /** Answers a question; the first valid answer counts. */
   "permission.answer": { params: PermissionAnswerParams; result: PermissionAnswered };
   /** Decides a call by rule, or asks a person and waits; an allowed one gets a ticket. */
@@ -151,6 +159,12 @@ export interface Methods {
   "permission.withdraw": { params: PermissionWithdrawParams; result: PermissionWithdrawn };
   /** Lists the questions that wait for an answer. */
   "permission.pending": { params: PermissionPendingParams; result: PermissionQuestions };
+  /** Lists what was decided, the newest first. */
+  "audit.list": { params: AuditListParams; result: AuditEntries };
+  /** Checks that nothing of the record was changed or taken out. */
+  "audit.verify": { params: AuditVerifyParams; result: AuditVerified };
+  /** Gives the record in order, a page at a time, as it can be checked elsewhere. */
+  "audit.export": { params: AuditExportParams; result: AuditPage };
   /** Lists the models of every configured provider. */
   "model.list": { params: ModelListParams; result: Models };
   /** Adds a provider, or changes one. */
@@ -210,6 +224,44 @@ export interface Events {
   "permission.requested": Question;
   /** A question was answered, was taken back, or its deadline passed. */
   "permission.answered": PermissionAnswered;
+  /** A tool began to run. */
+  "tool.started": ToolStartedPayload;
+  /** A piece of what a running tool prints; the whole is in its result. */
+  "tool.output": ToolOutputPayload;
+  /** A tool has ended; `run.tool` is the durable record of a run's calls. */
+  "tool.finished": ToolFinishedPayload;
+}
+
+/** A rule to store. */
+export interface AddParams {
+  /** A tool's name or alias; `*` at the end stands for any rest. */
+  tool: string;
+  decision: RuleDecision;
+  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
+  scope: Reach;
+  /**
+   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
+   * understand as more than words.
+   */
+  match?: Record<string, string>;
+  /** Every path of the call lies in this folder. */
+  path?: string | null;
+  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
+  host?: string | null;
+  /** The session's key or id; needed with scope `session`. */
+  sessionKey?: string | null;
+  /** The run; needed with scope `run`. */
+  runId?: RunId | null;
+  /** The workspace of the calls; needed with scope `folder`. */
+  folder?: string | null;
+  /** Only sessions of this kind. */
+  kind?: string | null;
+  /** Only runs that came by this channel. */
+  channel?: string | null;
+  /** How long it lasts; until it is removed when missing. */
+  expiresMs?: number | null;
+  /** Makes repeating this request one rule. */
+  idempotencyKey?: string | null;
 }
 
 export interface AgentAborted {
@@ -302,6 +354,8 @@ export interface AgentRunParams {
   workspace?: string | null;
   /** The farthest its tools may reach; a call beyond it is denied without asking. */
   ceiling?: Tier | null;
+  /** Nobody is there to be asked: what no stored rule allows is denied at once. */
+  unattended?: boolean;
 }
 
 export interface AgentRunReply {
@@ -350,6 +404,62 @@ export type Applied =
   | "restart"
   /** Not while the environment variable that beats the file is set. */
   | "overridden";
+
+export interface AuditEntries {
+  entries: AuditEntry[];
+  more?: boolean;
+}
+
+/** One entry. Its hash covers everything else in it, and `previous` the entry before. */
+export interface AuditEntry {
+  /** Counts from 1 without gaps. */
+  seq: number;
+  at: number;
+  /** What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`. */
+  act: string;
+  /** Who did it: a rule, a token's name, `deadline`, `unattended`. */
+  by: string;
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  tool?: string | null;
+  /** What was decided about: arguments within bounds, the digest, the rule. */
+  matter: unknown;
+  /** The hash of the entry before, of zeros for the first. */
+  previous: string;
+  hash: string;
+}
+
+export interface AuditExportParams {
+  /** Go on after this entry. */
+  after?: number;
+}
+
+export interface AuditListParams {
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  tool?: string | null;
+  /** Only entries before this one. */
+  before?: number | null;
+  limit?: number | null;
+}
+
+export interface AuditPage {
+  entries: AuditEntry[];
+  more?: boolean;
+}
+
+export interface AuditVerified {
+  entries: number;
+  /** The hash of the last entry: keep it elsewhere, and a record cut short is noticed. */
+  head: string;
+  /** What is wrong and where, if anything. */
+  problem?: string | null;
+}
+
+export interface AuditVerifyParams {
+  /** The hash of an entry seen earlier: it must still be there. */
+  head?: string | null;
+}
 
 /** Where a run must stop. What is missing takes the configured default. */
 export interface Budget {
@@ -752,6 +862,17 @@ export interface MethodDescription {
   result?: unknown;
 }
 
+/** What the house does with a call that no stored rule covers. */
+export type Mode =
+  /** Looking inside the workspace is allowed, all else denied. */
+  | "read-only"
+  /** Looking inside the workspace is allowed, all else asked. */
+  | "ask"
+  /** Changes and sandboxed commands inside the workspace are allowed, all else asked. */
+  | "workspace"
+  /** Everything is allowed but what a rule denies or asks for; the sandbox stays on. */
+  | "full";
+
 export interface Model {
   /** `provider/model`. */
   id: string;
@@ -818,10 +939,19 @@ export interface Need {
   arg: string;
 }
 
-export type NeedKind = "path" | "host" | "command";
+export type NeedKind =
+  | "path"
+  /** A host or a URL. */
+  | "host"
+  /** A command line. */
+  | "command"
+  /** A switch: when true, the call also reaches the network, whatever the tool's tier. */
+  | "network";
 
 /** Where a setting's value comes from; the later beats the earlier. */
 export type Origin = "default" | "file" | "env";
+
+export type OutputStream = "stdout" | "stderr";
 
 /** One part of a message. */
 export type Part =
@@ -854,7 +984,10 @@ export type Part =
 export interface PermissionAnswerParams {
   id: string;
   decision: Decision;
-  /** How far an allowance reaches; `once` when missing. */
+  /**
+   * How far the answer reaches; `once` when missing. Beyond that it stores a rule for like
+   * calls.
+   */
   scope?: Reach | null;
   /** The digest shown; an answer to something else is refused. */
   digest?: string | null;
@@ -882,6 +1015,36 @@ export interface PermissionAskParams {
    * after a restart, is not asked again.
    */
   approved?: string | null;
+  /** The channel its run's task came by; its ceiling narrows what is allowed. */
+  channel?: string | null;
+  /** Nobody is there to be asked. */
+  unattended?: boolean;
+}
+
+/** A call that nobody makes. */
+export interface PermissionCheckParams {
+  tool: string;
+  args?: unknown;
+  context?: ToolContext;
+  ceiling?: Tier | null;
+  channel?: string | null;
+}
+
+export interface PermissionChecked {
+  decision: RuleDecision;
+  /** The rule that decides: `rule:ID`, or the name of a built-in one. */
+  by: string;
+  reason?: string | null;
+}
+
+export interface PermissionListParams {
+  /** Only those for this tool. */
+  tool?: string | null;
+  /** Only those that could cover calls of this session. */
+  sessionKey?: string | null;
+  /** Go on after this rule's id. */
+  after?: string | null;
+  limit?: number | null;
 }
 
 export interface PermissionPendingParams {
@@ -912,6 +1075,19 @@ export interface PermissionRedeemed {
   digest: string;
 }
 
+export interface PermissionRemoveParams {
+  /** The rule's id, or the first characters of it if they fit one rule only. */
+  id: string;
+}
+
+export interface PermissionRules {
+  /** What the house does with what no rule covers. */
+  mode: Mode;
+  rules: Rule[];
+  /** There are more: ask again after the last one. */
+  more?: boolean;
+}
+
 export interface PermissionRuling {
   decision: Decision;
   /** For `tool.execute`, when allowed. */
@@ -922,6 +1098,8 @@ export interface PermissionRuling {
   digest?: string | null;
   /** Why it was denied, for the model and the person. */
   reason?: string | null;
+  /** The rule that would have allowed it, where nobody could be asked. */
+  grant?: AddParams | null;
 }
 
 export interface PermissionWithdrawParams {
@@ -971,6 +1149,8 @@ export interface Question {
   tier: Tier;
   /** The question in a sentence, control characters escaped. */
   sentence: string;
+  /** The rules that an answer beyond `once` would store, by scope. */
+  offers?: AddParams[];
   /** Exactly what will run, for showing: argv, folder, environment, diff. */
   preview?: string | null;
   /** The hash the answer is bound to; any difference at run time asks again. */
@@ -994,6 +1174,50 @@ export type Reach = "once" | "run" | "session" | "folder" | "always";
 
 /** Who speaks. */
 export type Role = "system" | "user" | "assistant" | "tool";
+
+/** A stored rule. It covers a call when everything it names fits; what it does not name fits any. */
+export interface Rule {
+  id: string;
+  /** A tool's name or alias; `*` at the end stands for any rest. */
+  tool: string;
+  decision: RuleDecision;
+  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
+  scope: Reach;
+  /**
+   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
+   * understand as more than words.
+   */
+  match?: Record<string, string>;
+  /** Every path of the call lies in this folder. */
+  path?: string | null;
+  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
+  host?: string | null;
+  /** The session's key or id; needed with scope `session`. */
+  sessionKey?: string | null;
+  /** The run; needed with scope `run`. */
+  runId?: RunId | null;
+  /** The workspace of the calls; needed with scope `folder`. */
+  folder?: string | null;
+  /** Only sessions of this kind. */
+  kind?: string | null;
+  /** Only runs that came by this channel. */
+  channel?: string | null;
+  /** How long it lasts; until it is removed when missing. */
+  expiresMs?: number | null;
+  /** Makes repeating this request one rule. */
+  idempotencyKey?: string | null;
+  createdAt: number;
+  /** The name of the token that made it. */
+  createdBy: string;
+  /** From then on it covers nothing. */
+  expiresAt?: number | null;
+}
+
+/** What a stored rule says of the calls it covers. */
+export type RuleDecision =
+  | "allow" | "deny"
+  /** A person is asked, even where the house would allow it by itself. */
+  | "ask";
 
 /** Which run an event is about. */
 export interface RunCompletedPayload {
@@ -1481,6 +1705,18 @@ export interface ToolExecuteParams {
   ticket?: string | null;
 }
 
+/** Which call an event is about. */
+export interface ToolFinishedPayload {
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  callId?: string | null;
+  tool: string;
+  isError: boolean;
+  durationMs: number;
+  /** Why it did not answer: `stopped`, `deadline`, or the error. */
+  cut?: string | null;
+}
+
 export type ToolListParams = Record<string, never>;
 
 export interface ToolOfferParams {
@@ -1492,6 +1728,18 @@ export interface ToolOfferParams {
 export interface ToolOffered {
   /** The names now offered. */
   names: string[];
+}
+
+/** Which call an event is about. */
+export interface ToolOutputPayload {
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  callId?: string | null;
+  tool: string;
+  stream: OutputStream;
+  text: string;
+  /** Pieces that were left out before this one, because they came too fast. */
+  dropped?: number | null;
 }
 
 export type ToolPhase = "start" | "end";
@@ -1548,6 +1796,15 @@ export interface ToolSpec {
   approval: string;
   /** How long a call may take. */
   timeoutMs?: number | null;
+}
+
+/** Which call an event is about. */
+export interface ToolStartedPayload {
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  callId?: string | null;
+  tool: string;
+  args: unknown;
 }
 
 export interface ToolUndoParams {

@@ -3,7 +3,7 @@
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
-    agent, config, cost, daemon, gateway, log, model, permission, session, token, tool,
+    agent, audit, config, cost, daemon, gateway, log, model, permission, session, token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -16,6 +16,7 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     token::METHODS,
     tool::METHODS,
     permission::METHODS,
+    audit::METHODS,
     model::METHODS,
 ];
 
@@ -26,6 +27,7 @@ const EVENT_LISTS: &[&[EventSpec]] = &[
     config::EVENTS,
     log::EVENTS,
     permission::EVENTS,
+    tool::EVENTS,
 ];
 
 pub fn methods() -> impl Iterator<Item = &'static MethodSpec> {

@@ -130,8 +130,12 @@ pub struct Need {
 #[serde(rename_all = "lowercase")]
 pub enum NeedKind {
     Path,
+    /// A host or a URL.
     Host,
+    /// A command line.
     Command,
+    /// A switch: when true, the call also reaches the network, whatever the tool's tier.
+    Network,
 }
 
 /// For whom and where a tool runs.
@@ -158,6 +162,31 @@ pub struct ToolContext {
 pub enum Decision {
     Allow,
     Deny,
+}
+
+/// What a stored rule says of the calls it covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleDecision {
+    Allow,
+    Deny,
+    /// A person is asked, even where the house would allow it by itself.
+    Ask,
+}
+
+/// What the house does with a call that no stored rule covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Looking inside the workspace is allowed, all else denied.
+    ReadOnly,
+    /// Looking inside the workspace is allowed, all else asked.
+    #[default]
+    Ask,
+    /// Changes and sandboxed commands inside the workspace are allowed, all else asked.
+    Workspace,
+    /// Everything is allowed but what a rule denies or asks for; the sandbox stays on.
+    Full,
 }
 
 /// How far an answer reaches.

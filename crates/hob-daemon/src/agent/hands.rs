@@ -103,6 +103,8 @@ impl Hands {
             context,
             ceiling: self.ceiling,
             approved,
+            channel: None,
+            unattended: false,
         };
         match self.caller.call::<permission::Ask>(&question).await {
             Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {

@@ -204,6 +204,7 @@ impl Desk {
             args: params.args.clone(),
             tier: params.tool.tier,
             sentence: sentence(&params.tool, &params.args),
+            offers: Vec::new(),
             preview: Some(match seen {
                 Some(seen) => preview_of_change(&params.tool, context, seen),
                 None => preview(&params.tool, &params.args, context),
@@ -328,6 +329,7 @@ impl Desk {
             by: by.to_owned(),
             digest: Some(digest.to_owned()),
             reason: None,
+            grant: None,
         })
     }
 
@@ -428,6 +430,7 @@ fn denied(by: &str, reason: Option<String>) -> Ruling {
         by: by.to_owned(),
         digest: None,
         reason,
+        grant: None,
     }
 }
 

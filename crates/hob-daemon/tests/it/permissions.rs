@@ -78,6 +78,8 @@ fn asking(call: &str) -> AskParams {
         context: context(call),
         ceiling: None,
         approved: None,
+        channel: None,
+        unattended: false,
     }
 }
 

@@ -135,6 +135,9 @@ pub struct RunParams {
     /// The farthest its tools may reach; a call beyond it is denied without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Tier>,
+    /// Nobody is there to be asked: what no stored rule allows is denied at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
 }
 
 /// A picture, base64.

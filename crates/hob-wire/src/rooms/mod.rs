@@ -1,6 +1,7 @@
 //! The methods and events of each service, one file a room.
 
 pub mod agent;
+pub mod audit;
 pub mod config;
 pub mod cost;
 pub mod daemon;

@@ -3,13 +3,34 @@
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
-pub use crate::work::{Decision, Reach};
+pub use crate::work::{Decision, Mode, Reach, RuleDecision};
 use crate::work::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 methods! { "permissions";
+    /// Lists the stored rules, the newest first.
+    List = "permission.list" {
+        params: ListParams, result: Rules, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
+    /// Stores a rule for calls to come.
+    Add = "permission.add" {
+        params: AddParams, result: Rule, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Takes a stored rule away.
+    Remove = "permission.remove" {
+        params: RemoveParams, result: Rule, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Says what would be decided of a call, and by which rule; asks nobody.
+    Check = "permission.check" {
+        params: CheckParams, result: Checked, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
     /// Answers a question; the first valid answer counts.
     Answer = "permission.answer" {
         params: AnswerParams, result: Answered, scope: Admin, effect: Keyed,
@@ -62,6 +83,12 @@ pub struct AskParams {
     /// after a restart, is not asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
+    /// The channel its run's task came by; its ceiling narrows what is allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Nobody is there to be asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +104,125 @@ pub struct Ruling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Why it was denied, for the model and the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The rule that would have allowed it, where nobody could be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<AddParams>,
+}
+
+/// A stored rule. It covers a call when everything it names fits; what it does not name fits any.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    pub id: String,
+    #[serde(flatten)]
+    pub terms: AddParams,
+    pub created_at: u64,
+    /// The name of the token that made it.
+    pub created_by: String,
+    /// From then on it covers nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+}
+
+/// A rule to store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AddParams {
+    /// A tool's name or alias; `*` at the end stands for any rest.
+    pub tool: String,
+    pub decision: RuleDecision,
+    /// Which calls it outlives: those of a run, of a session, in a folder, or all.
+    pub scope: Reach,
+    /// Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
+    /// understand as more than words.
+    #[serde(rename = "match", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub matches: BTreeMap<String, String>,
+    /// Every path of the call lies in this folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Every host of the call is this one; `*.example.org` covers what is below it, `*` any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The session's key or id; needed with scope `session`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
+    /// The run; needed with scope `run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The workspace of the calls; needed with scope `folder`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Only sessions of this kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Only runs that came by this channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// How long it lasts; until it is removed when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
+    /// Makes repeating this request one rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListParams {
+    /// Only those for this tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Only those that could cover calls of this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
+    /// Go on after this rule's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Rules {
+    /// What the house does with what no rule covers.
+    pub mode: Mode,
+    pub rules: Vec<Rule>,
+    /// There are more: ask again after the last one.
+    #[serde(default)]
+    pub more: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RemoveParams {
+    /// The rule's id, or the first characters of it if they fit one rule only.
+    pub id: String,
+}
+
+/// A call that nobody makes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckParams {
+    pub tool: String,
+    #[serde(default)]
+    pub args: Value,
+    #[serde(default)]
+    pub context: ToolContext,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Tier>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    pub decision: RuleDecision,
+    /// The rule that decides: `rule:ID`, or the name of a built-in one.
+    pub by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -130,6 +276,9 @@ pub struct Question {
     pub tier: Tier,
     /// The question in a sentence, control characters escaped.
     pub sentence: String,
+    /// The rules that an answer beyond `once` would store, by scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<AddParams>,
     /// Exactly what will run, for showing: argv, folder, environment, diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
@@ -159,7 +308,8 @@ pub struct Questions {
 pub struct AnswerParams {
     pub id: String,
     pub decision: Decision,
-    /// How far an allowance reaches; `once` when missing.
+    /// How far the answer reaches; `once` when missing. Beyond that it stores a rule for like
+    /// calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Reach>,
     /// The digest shown; an answer to something else is refused.

@@ -7,6 +7,7 @@
 //! [`CancelParams`]) it is told when a call must stop.
 
 use crate::content::Part;
+use crate::event::events;
 use crate::method::{Cli, methods};
 pub use crate::work::{Need, NeedKind, Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
@@ -54,6 +55,73 @@ methods! { "tools";
         params: OfferParams, result: Offered, scope: Read, effect: Keyed,
         cli: Cli::Hidden,
     }
+}
+
+events! { "tools";
+    /// A tool began to run.
+    ToolStarted = "tool.started" {
+        payload: ToolStartedPayload, scope: Read, durability: Volatile,
+    }
+    /// A piece of what a running tool prints; the whole is in its result.
+    ToolOutput = "tool.output" {
+        payload: ToolOutputPayload, scope: Read, durability: Volatile,
+    }
+    /// A tool has ended; `run.tool` is the durable record of a run's calls.
+    ToolFinished = "tool.finished" {
+        payload: ToolFinishedPayload, scope: Read, durability: Volatile,
+    }
+}
+
+/// Which call an event is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallOf {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<crate::id::RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    pub tool: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolStartedPayload {
+    #[serde(flatten)]
+    pub of: CallOf,
+    pub args: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutputPayload {
+    #[serde(flatten)]
+    pub of: CallOf,
+    pub stream: OutputStream,
+    pub text: String,
+    /// Pieces that were left out before this one, because they came too fast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputStream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolFinishedPayload {
+    #[serde(flatten)]
+    pub of: CallOf,
+    pub is_error: bool,
+    pub duration_ms: u64,
+    /// Why it did not answer: `stopped`, `deadline`, or the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

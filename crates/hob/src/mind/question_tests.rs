@@ -31,6 +31,7 @@ fn permission(preview: Option<String>) -> Question {
         args: json!({ "path": "notes.txt" }),
         tier: Tier::Write,
         sentence: "Write notes.txt".to_owned(),
+        offers: Vec::new(),
         preview,
         digest: "d1".to_owned(),
         asked_at: NOW,

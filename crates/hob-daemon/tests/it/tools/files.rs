@@ -19,6 +19,8 @@ async fn asking(house: &House, params: &ExecuteParams) -> AskParams {
         context: params.context.clone(),
         ceiling: None,
         approved: None,
+        channel: None,
+        unattended: false,
     }
 }
 

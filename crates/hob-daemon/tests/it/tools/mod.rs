@@ -90,6 +90,8 @@ impl House {
             context: params.context.clone(),
             ceiling: None,
             approved: None,
+            channel: None,
+            unattended: false,
         };
         let ruling = tokio::select! {
             ruling = caller.call::<Ask>(&ask) => ruling,
