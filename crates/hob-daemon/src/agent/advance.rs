@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// Notes of one run.
 const NOTES_MAX: usize = 32;
+/// Denied calls that the end of a run names.
+const DENIED_MAX: usize = 32;
 /// The shortest and the longest wait before a write is tried again.
 const WRITE_WAIT_MIN: Duration = Duration::from_millis(50);
 const WRITE_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -117,7 +119,7 @@ impl Driver {
         let summary = self.summary_after(&draft, story);
         draft.tell_watchers(self.now.of(), &self.story, story);
         if let Some(cause) = summary.cause {
-            draft.event::<RunCompleted>(&self.completed(&summary, cause));
+            draft.event::<RunCompleted>(&self.completed(&summary, cause, story));
         }
         let (step, attempt) = story.turn.place();
         let entries = draft.entries.len() as u64;
@@ -264,7 +266,8 @@ impl Driver {
         }
     }
 
-    fn completed(&self, summary: &RunSummary, cause: Cause) -> RunCompletedPayload {
+    fn completed(&self, summary: &RunSummary, cause: Cause, story: &Story) -> RunCompletedPayload {
+        let denied = story.calls.iter().filter_map(|view| view.denial.clone());
         RunCompletedPayload {
             of: self.now.of().clone(),
             response: summary.text.clone(),
@@ -274,6 +277,7 @@ impl Driver {
             cost: summary.cost,
             model: summary.model.clone(),
             notes: summary.notes.clone(),
+            denied: denied.take(DENIED_MAX).collect(),
         }
     }
 

@@ -15,6 +15,7 @@ use hob_kit::failpoint;
 use hob_models::{ModelError, Reply, Stop};
 use hob_store::{LedgerWrite, NewMessage, StoreError};
 use hob_wire::rooms::agent::{RunStep, RunStepPayload};
+use hob_wire::rooms::permission::Denial;
 use hob_wire::rooms::tool::Probed;
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, Part, Role, ToolResult, Usage};
@@ -253,12 +254,16 @@ impl Driver {
                 self.tickets.insert(call.clone(), ticket);
                 self.run_or_ask(call);
             }
-            (Asked::Denied { reason }, Some(CallState::Asked | CallState::Allowed))
-            | (Asked::Impossible { reason }, Some(CallState::Allowed)) => {
+            (Asked::Denied(denial), Some(CallState::Asked | CallState::Allowed)) => {
+                let mut with = with_result(told(&call, denial.reason.as_str(), true));
+                with.denial = Some(denial);
+                entries.push(Entry::with(decided(call, false, at), with));
+            }
+            (Asked::Impossible { reason }, Some(CallState::Allowed)) => {
                 let with = with_result(told(&call, reason, true));
                 entries.push(Entry::with(decided(call, false, at), with));
             }
-            (Asked::Denied { reason }, Some(CallState::Begun)) => {
+            (Asked::Denied(Denial { reason, .. }), Some(CallState::Begun)) => {
                 let text = format!("It was begun before a restart and not repeated: {reason}");
                 entries.push(done(told(&call, text, true), at));
             }

@@ -138,6 +138,8 @@ impl Chat {
                 session_key: session.clone(),
                 workspace: None,
                 ceiling: params.ceiling,
+                channel: None,
+                unattended: false,
                 only: Some(own),
             },
             voice: Arc::new(Voice::new(shared.emitter.clone(), of, session)),
@@ -255,7 +257,7 @@ async fn use_tool(hands: &Hands, call: ToolCall) -> (ToolResult, bool) {
     let id = call.id.clone();
     let ticket = match hands.ask(call.clone(), None, false).await {
         Asked::Allowed { ticket, .. } => ticket,
-        Asked::Denied { reason } => return (told(&id, reason, true), false),
+        Asked::Denied(denial) => return (told(&id, denial.reason, true), false),
         Asked::Impossible { reason } => return (told(&id, reason, true), true),
     };
     match hands.execute(call, ticket).await {

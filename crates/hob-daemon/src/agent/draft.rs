@@ -143,6 +143,7 @@ fn tool(of: &RunOf, view: &CallView, phase: ToolPhase) -> RunToolPayload {
         step: view.step,
         phase,
         call: view.call.clone(),
+        denial: view.denial.clone().filter(|_| ended),
         result: view.result.clone().filter(|_| ended),
     }
 }

@@ -146,6 +146,8 @@ impl Driver {
                 session_key: row.session_key.clone(),
                 workspace: params.workspace.clone(),
                 ceiling: params.ceiling,
+                channel: params.channel.clone(),
+                unattended: params.unattended,
                 only: only.map(|names| names.into_iter().collect()),
             },
             shared: Arc::clone(shared),

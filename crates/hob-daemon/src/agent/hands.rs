@@ -4,7 +4,7 @@
 
 use hob_bus::Caller;
 use hob_kit::failpoint;
-use hob_wire::rooms::permission::{self, AskParams, WithdrawParams};
+use hob_wire::rooms::permission::{self, AskParams, Denial, WithdrawParams};
 use hob_wire::rooms::tool::{
     Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, List,
     ListParams, Probe, Probed,
@@ -21,6 +21,10 @@ pub(crate) struct Hands {
     pub(crate) session_key: String,
     pub(crate) workspace: Option<String>,
     pub(crate) ceiling: Option<Tier>,
+    /// The channel the task came by.
+    pub(crate) channel: Option<String>,
+    /// Nobody is there to be asked.
+    pub(crate) unattended: bool,
     /// Only these; all when missing.
     pub(crate) only: Option<BTreeSet<String>>,
 }
@@ -32,9 +36,7 @@ pub(crate) enum Asked {
         ticket: Option<String>,
         digest: Option<String>,
     },
-    Denied {
-        reason: String,
-    },
+    Denied(Denial),
     /// There is nothing to ask: the call cannot run.
     Impossible {
         reason: String,
@@ -99,27 +101,37 @@ impl Hands {
         let context = self.context(&call);
         let question = AskParams {
             tool,
-            args: call.args,
+            args: call.args.clone(),
             context,
             ceiling: self.ceiling,
             approved,
-            channel: None,
-            unattended: false,
+            channel: self.channel.clone(),
+            unattended: self.unattended,
+        };
+        let denied = |by: String, reason, grant| {
+            Asked::Denied(Denial {
+                call_id: call.id.clone(),
+                tool: question.tool.name.clone(),
+                by,
+                reason,
+                grant,
+            })
         };
         match self.caller.call::<permission::Ask>(&question).await {
             Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {
                 ticket: ruling.ticket,
                 digest: ruling.digest,
             },
-            Ok(ruling) => Asked::Denied {
-                reason: ruling
-                    .reason
-                    .unwrap_or_else(|| "This call was denied.".to_owned()),
-            },
+            Ok(ruling) => {
+                let reason = ruling.reason;
+                let reason = reason.unwrap_or_else(|| "This call was denied.".to_owned());
+                denied(ruling.by, reason, ruling.grant)
+            }
             // Without a yes it does not run.
-            Err(error) => Asked::Denied {
-                reason: format!("No permission could be had: {}", error.message),
-            },
+            Err(error) => {
+                let reason = format!("No permission could be had: {}", error.message);
+                denied(error.code.as_str().to_owned(), reason, None)
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use hob_core::turn::Event;
 use hob_store::Purse;
 use hob_wire::ToolResult;
 use hob_wire::rooms::agent::Image;
+use hob_wire::rooms::permission::Denial;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,6 +35,9 @@ pub(crate) struct With {
     /// What a person's yes is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approved: Option<String>,
+    /// Why a call was not allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) denial: Option<Denial>,
     /// What the model is told a call gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<ToolResult>,

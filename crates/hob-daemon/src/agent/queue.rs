@@ -322,6 +322,7 @@ async fn bury(shared: &Shared, mut row: RunRow) -> Result<RunView, StoreError> {
         cost: summary.cost,
         model: summary.model.clone(),
         notes: summary.notes.clone(),
+        denied: Vec::new(),
     };
     let mut draft = Draft::default();
     draft.event::<RunCompleted>(&completed);

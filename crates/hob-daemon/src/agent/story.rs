@@ -142,6 +142,7 @@ impl Story {
                         args: serde_json::from_str(&spec.args).unwrap_or_default(),
                     },
                     state: CallState::Asked,
+                    denial: None,
                     result: None,
                 });
                 self.calls.extend(calls);
@@ -192,6 +193,7 @@ impl Story {
         let view = self.calls.iter_mut().find(|view| view.call.id == id);
         if let Some(view) = view {
             view.state = state;
+            view.denial.clone_from(&with.denial);
             view.result.clone_from(&with.result);
         }
     }

@@ -38,6 +38,8 @@ pub(crate) fn completed(session: &SessionFace, run: RunId, summary: &RunSummary)
         cost: summary.cost,
         model: summary.model.clone(),
         notes: summary.notes.clone(),
+        // A run that was denied something keeps the payload of its end whole.
+        denied: Vec::new(),
     }))
 }
 

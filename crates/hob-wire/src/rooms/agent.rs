@@ -4,6 +4,7 @@ use crate::content::{Content, Part, Role, ToolCall, ToolResult, Usage};
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
+use crate::rooms::permission::Denial;
 use crate::rooms::tool::Tier;
 pub use crate::work::{Budget, Cause, DoubtAnswer};
 use schemars::JsonSchema;
@@ -277,6 +278,9 @@ pub struct CallView {
     pub step: u32,
     pub call: ToolCall,
     pub state: CallState,
+    /// Why it was not allowed, with the state `denied`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denial: Option<Denial>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
 }
@@ -514,6 +518,9 @@ pub struct RunToolPayload {
     pub step: u32,
     pub phase: ToolPhase,
     pub call: ToolCall,
+    /// At the end of a call that was not allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denial: Option<Denial>,
     /// At the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResult>,
@@ -577,4 +584,7 @@ pub struct RunCompletedPayload {
     pub model: Option<String>,
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The calls that were not allowed, the first ones of many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<Denial>,
 }

@@ -98,7 +98,8 @@ pub struct Ruling {
     /// For `tool.execute`, when allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-    /// Who decided: a rule, a token's name, `deadline`, or `withdrawn` with its run.
+    /// Who decided: a rule, a token's name, `deadline`, `unattended` when nobody could be asked,
+    /// or `withdrawn` with its run.
     pub by: String,
     /// What the ticket is bound to; a journal keeps it as `approved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +107,21 @@ pub struct Ruling {
     /// Why it was denied, for the model and the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The rule that would have allowed it, where nobody could be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<AddParams>,
+}
+
+/// A call that was not allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Denial {
+    /// The call's id within its run.
+    pub call_id: String,
+    pub tool: String,
+    /// Who decided, as in [`Ruling`]; `unattended` when nobody could be asked.
+    pub by: String,
+    pub reason: String,
     /// The rule that would have allowed it, where nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<AddParams>,

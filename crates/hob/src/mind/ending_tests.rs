@@ -18,6 +18,7 @@ fn completed(cause: Cause, message: Option<&str>) -> RunCompletedPayload {
         cost: Cost::default(),
         model: None,
         notes: Vec::new(),
+        denied: Vec::new(),
     }
 }
 

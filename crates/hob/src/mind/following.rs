@@ -360,5 +360,10 @@ fn completed_of(view: RunView) -> RunCompletedPayload {
         cost: view.cost,
         model: view.model,
         notes: view.notes,
+        denied: view
+            .calls
+            .into_iter()
+            .filter_map(|call| call.denial)
+            .collect(),
     }
 }

@@ -83,6 +83,7 @@ fn a_stop_says_what_had_happened() {
         step: 1,
         call: tool_call("send_mail", json!({ "to": "ada@example.org" })),
         state,
+        denial: None,
         result,
     };
     let view = RunView {
@@ -147,6 +148,7 @@ fn every_cause_is_a_sentence() {
             cost: Cost::default(),
             model: None,
             notes: Vec::new(),
+            denied: Vec::new(),
         };
         assert!(cause(&completed).ends_with('.'), "{one:?}");
         let said = RunCompletedPayload {

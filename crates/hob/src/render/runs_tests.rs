@@ -74,6 +74,7 @@ fn one_run_is_shown_with_its_calls_notes_and_text() {
             args: json!({ "path": "notes.txt" }),
         },
         state,
+        denial: None,
         result: result.map(|text| ToolResult {
             id: "call_7".to_owned(),
             content: vec![Part::Text {

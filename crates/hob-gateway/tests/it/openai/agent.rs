@@ -152,6 +152,7 @@ impl Agent {
             cost: Cost::default(),
             model: Some("sim/one".to_owned()),
             notes: Vec::new(),
+            denied: Vec::new(),
         };
         self.log::<agent::RunCompleted>(&session, &completed).await;
         Ok(RunReply {

@@ -82,6 +82,7 @@ fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
                 step: 1,
                 phase: ToolPhase::End,
                 call,
+                denial: None,
                 result: Some(result),
             }),
         ),
@@ -96,6 +97,7 @@ fn last_write(run: &hob_store::RunRow, text: &str) -> StepWrite {
                 cost,
                 model: Some("sim/small".to_owned()),
                 notes: Vec::new(),
+                denied: Vec::new(),
             }),
         ),
     ];
