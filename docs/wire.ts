@@ -144,7 +144,7 @@ export interface Methods {
   /** Lists the stored rules, the newest first. */
   "permission.list": { params: PermissionListParams; result: PermissionRules };
   /** Stores a rule for calls to come. */
-  "permission.add": { params: AddParams; result: Rule };
+  "permission.add": { params: PermissionAddParams; result: Rule };
   /** Takes a stored rule away. */
   "permission.remove": { params: PermissionRemoveParams; result: Rule };
   /** Says what would be decided of a call, and by which rule; asks nobody. */
@@ -230,38 +230,6 @@ export interface Events {
   "tool.output": ToolOutputPayload;
   /** A tool has ended; `run.tool` is the durable record of a run's calls. */
   "tool.finished": ToolFinishedPayload;
-}
-
-/** A rule to store. */
-export interface AddParams {
-  /** A tool's name or alias; `*` at the end stands for any rest. */
-  tool: string;
-  decision: RuleDecision;
-  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
-  scope: Reach;
-  /**
-   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
-   * understand as more than words.
-   */
-  match?: Record<string, string>;
-  /** Every path of the call lies in this folder. */
-  path?: string | null;
-  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
-  host?: string | null;
-  /** The session's key or id; needed with scope `session`. */
-  sessionKey?: string | null;
-  /** The run; needed with scope `run`. */
-  runId?: RunId | null;
-  /** The workspace of the calls; needed with scope `folder`. */
-  folder?: string | null;
-  /** Only sessions of this kind. */
-  kind?: string | null;
-  /** Only runs that came by this channel. */
-  channel?: string | null;
-  /** How long it lasts; until it is removed when missing. */
-  expiresMs?: number | null;
-  /** Makes repeating this request one rule. */
-  idempotencyKey?: string | null;
 }
 
 export interface AgentAborted {
@@ -488,6 +456,8 @@ export interface CallView {
   step: number;
   call: ToolCall;
   state: CallState;
+  /** Why it was not allowed, with the state `denied`. */
+  denial?: Denial | null;
   result?: ToolResult | null;
 }
 
@@ -624,6 +594,18 @@ export type DaemonStatusParams = Record<string, never>;
 export type Decision = "allow" | "deny";
 
 export type DeltaKind = "text" | "thinking" | "tool";
+
+/** A call that was not allowed. */
+export interface Denial {
+  /** The call's id within its run. */
+  callId: string;
+  tool: string;
+  /** Who decided, as in [`Ruling`]; `unattended` when nobody could be asked. */
+  by: string;
+  reason: string;
+  /** The rule that would have allowed it, where nobody could be asked. */
+  grant?: Terms | null;
+}
 
 /** What a person says of a call in doubt. */
 export type DoubtAnswer =
@@ -981,6 +963,38 @@ export type Part =
     type: "toolResult";
   } & ToolResult;
 
+/** A rule to store. */
+export interface PermissionAddParams {
+  /** A tool's name or alias; `*` at the end stands for any rest. */
+  tool: string;
+  decision: RuleDecision;
+  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
+  scope: Reach;
+  /**
+   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
+   * understand as more than words.
+   */
+  match?: Record<string, string>;
+  /** Every path of the call lies in this folder. */
+  path?: string | null;
+  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
+  host?: string | null;
+  /** The session's key or id; needed with scope `session`. */
+  sessionKey?: string | null;
+  /** The run; needed with scope `run`. */
+  runId?: RunId | null;
+  /** The workspace of the calls; needed with scope `folder`. */
+  folder?: string | null;
+  /** Only sessions of this kind. */
+  kind?: string | null;
+  /** Only runs that came by this channel. */
+  channel?: string | null;
+  /** How long it lasts; until it is removed when missing. */
+  expiresMs?: number | null;
+  /** Makes repeating this request one rule. */
+  idempotencyKey?: string | null;
+}
+
 export interface PermissionAnswerParams {
   id: string;
   decision: Decision;
@@ -1092,14 +1106,17 @@ export interface PermissionRuling {
   decision: Decision;
   /** For `tool.execute`, when allowed. */
   ticket?: string | null;
-  /** Who decided: a rule, a token's name, `deadline`, or `withdrawn` with its run. */
+  /**
+   * Who decided: a rule, a token's name, `deadline`, `unattended` when nobody could be asked,
+   * or `withdrawn` with its run.
+   */
   by: string;
   /** What the ticket is bound to; a journal keeps it as `approved`. */
   digest?: string | null;
   /** Why it was denied, for the model and the person. */
   reason?: string | null;
   /** The rule that would have allowed it, where nobody could be asked. */
-  grant?: AddParams | null;
+  grant?: Terms | null;
 }
 
 export interface PermissionWithdrawParams {
@@ -1150,7 +1167,7 @@ export interface Question {
   /** The question in a sentence, control characters escaped. */
   sentence: string;
   /** The rules that an answer beyond `once` would store, by scope. */
-  offers?: AddParams[];
+  offers?: Terms[];
   /** Exactly what will run, for showing: argv, folder, environment, diff. */
   preview?: string | null;
   /** The hash the answer is bound to; any difference at run time asks again. */
@@ -1204,8 +1221,6 @@ export interface Rule {
   channel?: string | null;
   /** How long it lasts; until it is removed when missing. */
   expiresMs?: number | null;
-  /** Makes repeating this request one rule. */
-  idempotencyKey?: string | null;
   createdAt: number;
   /** The name of the token that made it. */
   createdBy: string;
@@ -1231,6 +1246,8 @@ export interface RunCompletedPayload {
   cost: Cost;
   model?: string | null;
   notes?: string[];
+  /** The calls that were not allowed, the first ones of many. */
+  denied?: Denial[];
 }
 
 /** Which run an event is about. */
@@ -1312,6 +1329,8 @@ export interface RunToolPayload {
   step: number;
   phase: ToolPhase;
   call: ToolCall;
+  /** At the end of a call that was not allowed. */
+  denial?: Denial | null;
   /** At the end. */
   result?: ToolResult | null;
 }
@@ -1588,6 +1607,36 @@ export interface StoreStatus {
   sqlite: string;
   /** Size of the database file. */
   bytes: number;
+}
+
+/** What a rule covers and says. */
+export interface Terms {
+  /** A tool's name or alias; `*` at the end stands for any rest. */
+  tool: string;
+  decision: RuleDecision;
+  /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
+  scope: Reach;
+  /**
+   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
+   * understand as more than words.
+   */
+  match?: Record<string, string>;
+  /** Every path of the call lies in this folder. */
+  path?: string | null;
+  /** Every host of the call is this one; `*.example.org` covers what is below it, `*` any. */
+  host?: string | null;
+  /** The session's key or id; needed with scope `session`. */
+  sessionKey?: string | null;
+  /** The run; needed with scope `run`. */
+  runId?: RunId | null;
+  /** The workspace of the calls; needed with scope `folder`. */
+  folder?: string | null;
+  /** Only sessions of this kind. */
+  kind?: string | null;
+  /** Only runs that came by this channel. */
+  channel?: string | null;
+  /** How long it lasts; until it is removed when missing. */
+  expiresMs?: number | null;
 }
 
 /** How much a model thinks. */

@@ -109,7 +109,7 @@ pub struct Ruling {
     pub reason: Option<String>,
     /// The rule that would have allowed it, where nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grant: Option<AddParams>,
+    pub grant: Option<Terms>,
 }
 
 /// A call that was not allowed.
@@ -124,7 +124,7 @@ pub struct Denial {
     pub reason: String,
     /// The rule that would have allowed it, where nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grant: Option<AddParams>,
+    pub grant: Option<Terms>,
 }
 
 /// A stored rule. It covers a call when everything it names fits; what it does not name fits any.
@@ -133,7 +133,7 @@ pub struct Denial {
 pub struct Rule {
     pub id: String,
     #[serde(flatten)]
-    pub terms: AddParams,
+    pub terms: Terms,
     pub created_at: u64,
     /// The name of the token that made it.
     pub created_by: String,
@@ -142,46 +142,75 @@ pub struct Rule {
     pub expires_at: Option<u64>,
 }
 
-/// A rule to store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AddParams {
+/// The terms of a rule, once: as a request, where a mistyped field must not widen the rule, and as
+/// part of an answer, where a field of a newer daemon is passed over.
+macro_rules! terms {
+    ($($(#[$about:meta])* $field:ident: $kind:ty,)*) => {
+        /// What a rule covers and says.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct Terms {
+            $($(#[$about])* pub $field: $kind,)*
+        }
+
+        /// A rule to store.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub struct AddParams {
+            $($(#[$about])* pub $field: $kind,)*
+            /// Makes repeating this request one rule.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub idempotency_key: Option<String>,
+        }
+
+        impl From<AddParams> for Terms {
+            fn from(params: AddParams) -> Terms {
+                Terms { $($field: params.$field,)* }
+            }
+        }
+
+        impl From<Terms> for AddParams {
+            fn from(terms: Terms) -> AddParams {
+                AddParams { $($field: terms.$field,)* idempotency_key: None }
+            }
+        }
+    };
+}
+
+terms! {
     /// A tool's name or alias; `*` at the end stands for any rest.
-    pub tool: String,
-    pub decision: RuleDecision,
+    tool: String,
+    decision: RuleDecision,
     /// Which calls it outlives: those of a run, of a session, in a folder, or all.
-    pub scope: Reach,
+    scope: Reach,
     /// Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
     /// understand as more than words.
     #[serde(rename = "match", default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub matches: BTreeMap<String, String>,
+    matches: BTreeMap<String, String>,
     /// Every path of the call lies in this folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
+    path: Option<String>,
     /// Every host of the call is this one; `*.example.org` covers what is below it, `*` any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
+    host: Option<String>,
     /// The session's key or id; needed with scope `session`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_key: Option<String>,
+    session_key: Option<String>,
     /// The run; needed with scope `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<RunId>,
+    run_id: Option<RunId>,
     /// The workspace of the calls; needed with scope `folder`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
+    folder: Option<String>,
     /// Only sessions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    kind: Option<String>,
     /// Only runs that came by this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
+    channel: Option<String>,
     /// How long it lasts; until it is removed when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_ms: Option<u64>,
-    /// Makes repeating this request one rule.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idempotency_key: Option<String>,
+    expires_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -294,7 +323,7 @@ pub struct Question {
     pub sentence: String,
     /// The rules that an answer beyond `once` would store, by scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offers: Vec<AddParams>,
+    pub offers: Vec<Terms>,
     /// Exactly what will run, for showing: argv, folder, environment, diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
@@ -345,3 +374,7 @@ pub struct Answered {
     /// Who answered: a token's name, `deadline`, or `withdrawn` with its run.
     pub by: String,
 }
+
+#[cfg(test)]
+#[path = "permission_tests.rs"]
+mod tests;
