@@ -3,9 +3,10 @@
 //! Everything here is pure: a request is built from a prompt, pieces come from events. The one
 //! place that sends and reads is `exchange`.
 
+use crate::assembly::Assembly;
 use crate::error::ModelError;
 use crate::history::Turn;
-use crate::prompt::{Piece, Prompt, Stop};
+use crate::prompt::{Piece, Prompt, Stop, ToolWord};
 use crate::providers::Quirks;
 use crate::usage::Claim;
 use hob_kit::secret::Secret;
@@ -23,6 +24,14 @@ pub(crate) struct Ask<'a> {
     /// The prompt's messages, in an order every provider takes.
     pub(crate) turns: &'a [Turn],
     pub(crate) quirks: &'a Quirks,
+}
+
+impl Ask<'_> {
+    /// The tools on offer, each in the protocol's shape; none when there are none.
+    pub(crate) fn tools(&self, shape: impl Fn(&ToolWord) -> Value) -> Option<Vec<Value>> {
+        let tools = &self.prompt.tools;
+        (!tools.is_empty()).then(|| tools.iter().map(shape).collect())
+    }
 }
 
 /// A request as data.
@@ -84,6 +93,19 @@ pub(crate) struct Decoded {
     pub(crate) claim: Claim,
     /// Bytes of the answer, for checking the claim.
     pub(crate) bytes: usize,
+}
+
+impl Decoded {
+    /// What was assembled; whether an answer was cut by its length decides how its calls are read.
+    pub(crate) fn of(assembly: Assembly, stop: Stop, claim: Claim) -> Self {
+        let bytes = assembly.bytes();
+        Decoded {
+            parts: assembly.finish(stop != Stop::Length),
+            stop,
+            claim,
+            bytes,
+        }
+    }
 }
 
 /// The protocol of a kind of provider.

@@ -41,17 +41,16 @@ fn mark(blocks: &mut [Value]) {
 }
 
 fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
-    if ask.prompt.tools.is_empty() {
-        return;
-    }
-    let tools = ask.prompt.tools.iter().map(|tool| {
+    let tools = ask.tools(|tool| {
         json!({
             "name": tool.name,
             "description": tool.description,
             "input_schema": tool.parameters,
         })
     });
-    let mut tools: Vec<Value> = tools.collect();
+    let Some(mut tools) = tools else {
+        return;
+    };
     mark(&mut tools);
     body.insert("tools".into(), Value::Array(tools));
     let choice = match &ask.prompt.tool_choice {

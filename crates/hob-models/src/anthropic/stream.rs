@@ -85,13 +85,8 @@ impl Decoder for MessageStream {
             return Err(ModelError::cut());
         }
         let stop = self.stop.unwrap_or(Stop::End);
-        let bytes = self.assembly.bytes();
-        Ok(Decoded {
-            parts: self.assembly.finish(stop != Stop::Length),
-            stop,
-            claim: self.usage.claim(),
-            bytes,
-        })
+        let claim = self.usage.claim();
+        Ok(Decoded::of(self.assembly, stop, claim))
     }
 }
 

@@ -30,17 +30,16 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
 }
 
 fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
-    if ask.prompt.tools.is_empty() {
-        return;
-    }
-    let tools = ask.prompt.tools.iter().map(|tool| {
+    let tools = ask.tools(|tool| {
         json!({
             "name": tool.name,
             "description": tool.description,
             "parametersJsonSchema": tool.parameters,
         })
     });
-    let tools: Vec<Value> = tools.collect();
+    let Some(tools) = tools else {
+        return;
+    };
     body.insert("tools".into(), json!([{ "functionDeclarations": tools }]));
     let config = match &ask.prompt.tool_choice {
         None => return,

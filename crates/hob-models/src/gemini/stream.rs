@@ -59,13 +59,7 @@ impl Decoder for ContentStream {
 
     fn finish(self: Box<Self>) -> Result<Decoded, ModelError> {
         let stop = self.stop.ok_or_else(ModelError::cut)?;
-        let bytes = self.assembly.bytes();
-        Ok(Decoded {
-            parts: self.assembly.finish(stop != Stop::Length),
-            stop,
-            claim: self.claim,
-            bytes,
-        })
+        Ok(Decoded::of(self.assembly, stop, self.claim))
     }
 }
 

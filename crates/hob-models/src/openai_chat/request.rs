@@ -26,10 +26,7 @@ pub(super) fn body(ask: &Ask<'_>) -> Value {
 }
 
 fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
-    if ask.prompt.tools.is_empty() {
-        return;
-    }
-    let tools = ask.prompt.tools.iter().map(|tool| {
+    let tools = ask.tools(|tool| {
         json!({
             "type": "function",
             "function": {
@@ -39,7 +36,10 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
             },
         })
     });
-    body.insert("tools".into(), tools.collect());
+    let Some(tools) = tools else {
+        return;
+    };
+    body.insert("tools".into(), Value::Array(tools));
     let choice = match &ask.prompt.tool_choice {
         None => return,
         Some(ToolChoice::Auto) => json!("auto"),

@@ -76,13 +76,7 @@ impl Decoder for ChatStream {
             self.assembly
                 .open_thinking(String::new(), Some(signature))?;
         }
-        let bytes = self.assembly.bytes();
-        Ok(Decoded {
-            parts: self.assembly.finish(stop != Stop::Length),
-            stop,
-            claim: self.claim,
-            bytes,
-        })
+        Ok(Decoded::of(self.assembly, stop, self.claim))
     }
 }
 

@@ -57,10 +57,7 @@ fn cache_key(instructions: &str, body: &Map<String, Value>) -> String {
 }
 
 fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
-    if ask.prompt.tools.is_empty() {
-        return;
-    }
-    let tools = ask.prompt.tools.iter().map(|tool| {
+    let tools = ask.tools(|tool| {
         json!({
             "type": "function",
             "name": tool.name,
@@ -69,7 +66,10 @@ fn add_tools(ask: &Ask<'_>, body: &mut Map<String, Value>) {
             "strict": false,
         })
     });
-    body.insert("tools".into(), tools.collect());
+    let Some(tools) = tools else {
+        return;
+    };
+    body.insert("tools".into(), Value::Array(tools));
     let choice = match &ask.prompt.tool_choice {
         None => return,
         Some(ToolChoice::Auto) => json!("auto"),

@@ -72,13 +72,7 @@ impl Decoder for ResponseStream {
         if self.refused && stop == Stop::End {
             stop = Stop::Content;
         }
-        let bytes = self.assembly.bytes();
-        Ok(Decoded {
-            parts: self.assembly.finish(stop != Stop::Length),
-            stop,
-            claim: self.claim,
-            bytes,
-        })
+        Ok(Decoded::of(self.assembly, stop, self.claim))
     }
 }
 
