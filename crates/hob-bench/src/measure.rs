@@ -1,6 +1,9 @@
 //! Times and their percentiles.
 
+use anyhow::Result;
+use std::path::Path;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// Samples of one kind.
 #[derive(Debug, Default)]
@@ -28,6 +31,46 @@ impl Samples {
             .get(at)
             .map_or(f64::NAN, |sample| sample.as_secs_f64() * 1_000.0)
     }
+}
+
+/// The medians of several alternating rounds of hob and its yardstick: a stall of the disk hits
+/// one round, and neither side alone picks its best.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    hob: Vec<f64>,
+    yardstick: Vec<f64>,
+}
+
+impl Rounds {
+    pub(crate) fn push(&mut self, yardstick: f64, hob: f64) {
+        self.yardstick.push(yardstick);
+        self.hob.push(hob);
+    }
+
+    pub(crate) fn hob(&self) -> f64 {
+        median(&self.hob)
+    }
+
+    pub(crate) fn yardstick(&self) -> f64 {
+        median(&self.yardstick)
+    }
+}
+
+fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// How many a second such work does that waits for the disk; it says how long it took.
+pub(crate) async fn blocking_rate(
+    count: usize,
+    work: impl FnOnce(&Path) -> Result<Duration> + Send + 'static,
+) -> Result<f64> {
+    let dir = TempDir::new()?;
+    let path = dir.path().to_owned();
+    let elapsed = tokio::task::spawn_blocking(move || work(&path)).await??;
+    Ok(rate(count, elapsed))
 }
 
 /// How many a second.

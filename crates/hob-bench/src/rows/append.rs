@@ -2,7 +2,7 @@
 //! hand-made batches of the same size; and, as information, the whole way over the wire.
 
 use crate::daemon::Home;
-use crate::measure::rate;
+use crate::measure::{Rounds, blocking_rate, rate};
 use crate::peer::{Peer, request};
 use crate::report::{Goal, Row};
 use crate::yardsticks::sqlite;
@@ -15,6 +15,8 @@ use serde_json::json;
 use std::time::Instant;
 use tempfile::TempDir;
 
+const ROUNDS: usize = 5;
+
 /// What is appended: a paragraph.
 pub(crate) fn text() -> String {
     "The quick brown fox jumps over the lazy dog. ".repeat(5)
@@ -25,17 +27,16 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (concurrency, count) in [(1, 2_000), (8, 12_000), (100, 60_000)] {
         let count = count / scale;
-        let (mut hob, mut raw) = (0.0_f64, 0.0_f64);
-        // The better of two alternating rounds each: a stall of the disk hits one of them.
-        for _ in 0..2 {
-            raw = raw.max(raw_rate(count, concurrency).await?);
-            hob = hob.max(store_rate(count, concurrency).await?);
+        let mut rounds = Rounds::default();
+        for _ in 0..ROUNDS {
+            let raw = raw_rate(count, concurrency).await?;
+            rounds.push(raw, store_rate(count, concurrency).await?);
         }
         rows.push(Row {
             name: format!("durable appends, {concurrency} at once"),
             unit: "/s",
-            hob,
-            yardstick: Some(raw),
+            hob: rounds.hob(),
+            yardstick: Some(rounds.yardstick()),
             yardstick_name: "raw SQLite, same rows and batches",
             goal: (concurrency == 100).then_some(Goal::RatioAtLeast(0.7)),
         });
@@ -53,12 +54,8 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
 }
 
 async fn raw_rate(count: usize, concurrency: usize) -> Result<f64> {
-    let dir = TempDir::new()?;
-    let path = dir.path().to_owned();
     let (rows, batch) = (i64::try_from(count)?, i64::try_from(concurrency)?);
-    let work = move || sqlite::append(&path, rows, batch, batch);
-    let elapsed = tokio::task::spawn_blocking(work).await??;
-    Ok(rate(count, elapsed))
+    blocking_rate(count, move |dir| sqlite::append(dir, rows, batch, batch)).await
 }
 
 #[expect(
