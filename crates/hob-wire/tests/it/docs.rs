@@ -2,10 +2,10 @@
 //! a page that differs from the code fails its test.
 
 use crate::dictionary::Dictionary;
+use crate::page::{keep, path};
 use crate::{protocol, typescript};
 use hob_wire::{ErrorCode, PROTOCOL_VERSION, limits};
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
 
 #[test]
 fn the_protocol_page_is_what_the_code_says() {
@@ -94,32 +94,4 @@ fn json_schema(dictionary: &Dictionary) -> Value {
         "limits": limits.collect::<Map<_, _>>(),
         "$defs": dictionary.types,
     })
-}
-
-/// Compares a page with what the code says, or writes it when told to.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test is a main of its own: its orders come from the environment"
-)]
-fn keep(name: &str, expected: &str) {
-    let path = path(name);
-    if std::env::var_os("HOB_UPDATE_DOCS").is_some() {
-        std::fs::write(&path, expected).unwrap();
-        return;
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let differs = found
-        .lines()
-        .zip(expected.lines())
-        .position(|(a, b)| a != b);
-    let line = differs.unwrap_or_else(|| found.lines().count().min(expected.lines().count())) + 1;
-    assert!(
-        found == expected,
-        "docs/{name} is not what the code says, from line {line} on. Run `cargo xtask docs`."
-    );
-}
-
-fn path(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    root.join(name)
 }

@@ -8,6 +8,8 @@ mod dictionary;
 #[cfg(test)]
 mod docs;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod protocol;
 #[cfg(test)]
 mod typescript;
