@@ -6,6 +6,7 @@
 //! file is opened for reading, and what it is was looked at before, through a handle that cannot
 //! read and wakes no device.
 
+use hob_kit::failpoint;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -150,7 +151,10 @@ pub(crate) fn below(workspace: &str, path: &str) -> Option<String> {
 fn resolve(root: &OwnedFd, below: &str) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let mut within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    if failpoint::broken(64) || failpoint::broken(65) {
+        within = ResolveFlags::empty();
+    }
     loop {
         match openat2(root, below, flags, Mode::empty(), within) {
             // A rename raced with the look-up; the kernel asks to look again.

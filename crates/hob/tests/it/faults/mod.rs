@@ -12,6 +12,7 @@
 mod attacks;
 mod durability;
 mod fault_build;
+mod hands;
 mod http;
 mod jobs;
 mod ledger;
@@ -67,6 +68,9 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 55, test: "f55_silence", expects: "idle timeout, cancel within a second" },
     Fault { number: 56, test: "f56_drip_feed", expects: "the wall budget applies" },
     Fault { number: 58, test: "f58_lying_usage", expects: "own count used, spend cap holds" },
+    Fault { number: 64, test: "f64_paths_that_lead_out", expects: "refused, every spelling and every file tool" },
+    Fault { number: 65, test: "f65_links_and_renames_that_race", expects: "never escapes the workspace" },
+    Fault { number: 67, test: "f67_protected_places_in_a_writable_root", expects: "denied" },
     Fault { number: 101, test: "f101_runs_killed_at_random_points", expects: "no lost step, no silent repeat, every run ends or asks" },
     Fault { number: 102, test: "f102_a_thousand_unfinished_runs_at_start", expects: "all go on by themselves, each once" },
     Fault { number: 103, test: "f103_reconnect_in_the_middle_of_an_answer", expects: "text so far, then the rest, no gap or repeat" },

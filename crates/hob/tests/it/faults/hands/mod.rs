@@ -1,0 +1,7 @@
+//! The hands under attack: what tools may open, change, run and reach, and what they may not. Each
+//! attack has its positive control: the same act inside what is allowed works.
+
+mod paths;
+mod protected;
+mod races;
+mod tools;
