@@ -172,7 +172,31 @@ fn unset(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {
     let end = text[value.end..]
         .find('\n')
         .map_or(text.len(), |at| value.end + at + 1);
-    Ok(format!("{}{}", &text[..start], &text[end..]))
+    let left = format!("{}{}", &text[..start], &text[end..]);
+    Ok(without_bare_header(&left, tables).unwrap_or(left))
+}
+
+/// The text without the header of these tables, where nothing but blank lines is left below it.
+fn without_bare_header(text: &str, tables: &[&str]) -> Option<String> {
+    let header = format!("[{}]", join(tables));
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let at = lines.iter().position(|line| line.trim() == header)?;
+    let below = &lines[at + 1..];
+    let end = below
+        .iter()
+        .position(|line| line.trim_start().starts_with('['));
+    let bare = &below[..end.unwrap_or(below.len())];
+    if bare.iter().any(|line| !line.trim().is_empty()) {
+        return None;
+    }
+    let mut above = lines[..at].concat();
+    if end.is_none() {
+        above.truncate(above.trim_end().len());
+        if !above.is_empty() {
+            above.push('\n');
+        }
+    }
+    Some(above + &below[bare.len()..].concat())
 }
 
 fn unset_inline(text: &str, tables: &[&str], name: &str) -> Result<String, EditError> {

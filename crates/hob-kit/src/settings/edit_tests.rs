@@ -99,6 +99,19 @@ fn unsetting_takes_only_its_own_lines() {
 }
 
 #[test]
+fn the_last_key_of_a_table_takes_its_header_along() {
+    let gone = |text: &str| set(text, "models.mine.url", None).expect("edits");
+    let before = "[log]\nlevel = \"info\"\n";
+    let table = "[models.mine]\nurl = \"x\"\n";
+    assert_eq!(gone(&format!("{before}\n{table}")), before);
+    assert_eq!(gone(&format!("{table}\n{before}")), before);
+    let noted = format!("{before}\n[models.mine]\n# a note\nurl = \"x\"\n");
+    assert_eq!(gone(&noted), format!("{before}\n[models.mine]\n# a note\n"));
+    let another = format!("{table}kind = \"openai\"\n");
+    assert_eq!(gone(&another), "[models.mine]\nkind = \"openai\"\n");
+}
+
+#[test]
 fn unsetting_reaches_dotted_and_inline_tables_and_long_arrays() {
     assert_eq!(
         set("log.level = \"debug\"\n", "log.level", None).expect("edits"),
