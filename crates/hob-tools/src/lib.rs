@@ -2,7 +2,8 @@
 //! is its whole face: what it declares and how it runs. To add a tool, make a folder and name its
 //! `ENTRY` in [`entries`].
 //!
-//! - [`Entry`], [`Ground`]: what a tool is, and what it gets from outside
+//! - [`Entry`], [`Ground`]: what a tool is, and what it gets from outside; [`outlet`] takes what one
+//!   prints while it runs
 //! - [`schema`]: whether arguments fit what a tool declares
 //! - [`outcome`]: what a tool answers
 //! - `beneath`, `spot`, `put`: files below a workspace, by directory handle: opening, looking,
@@ -10,8 +11,10 @@
 //! - `change`, `lookup`, [`undo`]: what the tools that change files share: planning, showing,
 //!   keeping what was there, finding out after a crash, undoing
 //! - `walk`, `tree`, `diff`: looking through folders, and what a change looks like
-//! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`: the
-//!   tools
+//! - `commands`: what the tools that run programs share: the sandbox, its limits, what a person is
+//!   shown
+//! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`:
+//!   the tools
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
@@ -19,15 +22,19 @@
 mod beneath;
 mod calculate;
 mod change;
+mod commands;
 mod diff;
 mod edit;
+mod exec;
 mod glob;
 mod grep;
+mod ground;
 mod list;
 mod lookup;
 #[path = "move/mod.rs"]
 mod moving;
 pub mod outcome;
+pub mod outlet;
 mod protected;
 mod put;
 mod read;
@@ -40,17 +47,15 @@ pub mod undo;
 mod walk;
 mod write;
 
+pub use commands::{Commands, KEYS};
+pub use ground::Ground;
+
 use hob_core::permission::{Approved, Work};
-use hob_kit::clock::Clock;
-use hob_store::Store;
 use hob_wire::rooms::tool::{Executed, Probed};
 use hob_wire::work::ToolSpec;
 use serde::Deserialize;
 use spot::Refused;
-use std::fmt;
-use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use walk::{Stop, StopAtEnd};
 
 /// A tool: what it declares, and how it runs.
@@ -89,57 +94,6 @@ pub type Probing = Pin<Box<dyn Future<Output = Probed> + Send>>;
 /// A tool at work.
 pub type Running = Pin<Box<dyn Future<Output = Executed> + Send>>;
 
-/// What tools get from outside; cheap to clone.
-#[derive(Clone)]
-pub struct Ground(Arc<Places>);
-
-struct Places {
-    clock: Clock,
-    /// Folders no tool may look into, whatever the workspace is: hob's own.
-    hidden: Vec<PathBuf>,
-    /// Where what a run changes is kept.
-    store: Option<Store>,
-}
-
-impl Ground {
-    pub fn new<'p>(clock: Clock, hidden: impl IntoIterator<Item = &'p Path>) -> Self {
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ground(Arc::new(Places {
-            clock,
-            hidden: hidden.into_iter().map(real).collect(),
-            store: None,
-        }))
-    }
-
-    /// The same, where runs may change files: what was there is kept in `store`.
-    #[must_use]
-    pub fn with_store(self, store: Store) -> Self {
-        Ground(Arc::new(Places {
-            clock: self.0.clock.clone(),
-            hidden: self.0.hidden.clone(),
-            store: Some(store),
-        }))
-    }
-
-    pub(crate) fn store(&self) -> Option<&Store> {
-        self.0.store.as_ref()
-    }
-
-    pub(crate) fn clock(&self) -> &Clock {
-        &self.0.clock
-    }
-
-    pub(crate) fn hidden(&self) -> &[PathBuf] {
-        &self.0.hidden
-    }
-}
-
-impl fmt::Debug for Ground {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ground")
-    }
-}
-
 /// Every built-in tool.
 pub fn entries() -> &'static [Entry] {
     &[
@@ -153,6 +107,7 @@ pub fn entries() -> &'static [Entry] {
         edit::ENTRY,
         moving::ENTRY,
         remove::ENTRY,
+        exec::ENTRY,
     ]
 }
 

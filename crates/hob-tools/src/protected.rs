@@ -5,6 +5,7 @@
 //! without their case, because some file systems do.
 
 use hob_kit::failpoint;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Names that are protected with everything below them, wherever they stand.
@@ -79,6 +80,16 @@ pub(crate) fn why(real: &Path) -> Option<&'static str> {
         .iter()
         .any(within)
         .then_some("what lies there runs by itself or belongs to hob")
+}
+
+/// Whether something of this name can be protected at all; cheap, for walks over many names.
+pub(crate) fn may_be(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let ends = |folder: &&[&str]| {
+        let last = folder.last().map(|last| last.as_bytes());
+        last.is_some_and(|last| name.eq_ignore_ascii_case(last))
+    };
+    name.starts_with(b".") || FOLDERS.iter().any(ends)
 }
 
 #[cfg(test)]

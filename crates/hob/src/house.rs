@@ -10,6 +10,8 @@ use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
 use hob_daemon::config::Config;
 use hob_daemon::daemon::Facts;
+use hob_daemon::tool::Commands;
+use hob_exec::{Spawner, SpawnerParts};
 use hob_gateway::{Gateway, GatewayParts};
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
@@ -25,6 +27,7 @@ use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -222,7 +225,7 @@ impl House<'_> {
         bus.serve(hob_daemon::config::room(config))?;
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
         bus.serve(hob_daemon::log::room())?;
-        self.serve_tools(bus, settings.clone())?;
+        self.serve_tools(bus, tasks, settings.clone())?;
         self.serve_agent(bus, tasks, settings)?;
         if let Some(lines) = self.log.lines() {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
@@ -235,6 +238,7 @@ impl House<'_> {
     fn serve_tools(
         &self,
         bus: &Bus,
+        tasks: &Tasks,
         settings: watch::Receiver<Arc<Settings>>,
     ) -> anyhow::Result<()> {
         bus.serve(hob_daemon::permission::room(
@@ -250,10 +254,27 @@ impl House<'_> {
             bus: bus.clone(),
             store: self.store.clone(),
             clock: self.world.clock.clone(),
+            commands: Some(self.commands(tasks, settings.clone())),
             settings,
             home: self.world.home.clone(),
         }))?;
         Ok(())
+    }
+
+    /// How tools run programs: by this very program as their shim. What the machine can enforce is
+    /// found out by the first of them.
+    fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
+        let env = &self.world.env;
+        Commands {
+            spawner: Spawner::new(SpawnerParts {
+                shim: hob_exec::spawner::own_shim(),
+                env: env.clone(),
+                tasks: tasks.clone(),
+                facts: None,
+            }),
+            settings,
+            person_home: env.os("HOME").map(PathBuf::from),
+        }
     }
 
     /// Serves the models, the agent that asks them, and what that costs: last, because runs of a

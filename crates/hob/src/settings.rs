@@ -12,6 +12,7 @@ pub fn catalog() -> Arc<Catalog> {
         hob_models::KEYS,
         hob_daemon::agent::KEYS,
         hob_daemon::tool::KEYS,
+        hob_daemon::tool::EXEC_KEYS,
         hob_daemon::permission::KEYS,
     ]))
 }

@@ -4,11 +4,13 @@ use super::Shared;
 use super::flights::{CallKey, Flights, call_key};
 use super::offer::TIMEOUT_MS_MAX;
 use super::shelf::{Maker, ServiceTool, Tool};
+use super::telling::Telling;
 use bytes::Bytes;
 use hob_bus::Call;
 use hob_core::permission::{Approved, Work};
-use hob_tools::Entry;
 use hob_tools::outcome::{bounded, failed};
+use hob_tools::outlet::Outlet;
+use hob_tools::{Entry, Running};
 use hob_wire::rooms::permission::{Redeem, RedeemParams};
 use hob_wire::rooms::tool::{
     CancelParams, Cancelled, DescribeParams, ExecuteParams, Executed, Previewed, Probed,
@@ -79,21 +81,52 @@ impl Bench {
         let key = call_key(&params.context);
         let flight = self.flights.begin(key)?;
         let approved = self.approve(call, &tool, params).await?;
-        let limit = Duration::from_millis(self.timeout_ms(&tool.spec));
-        match &tool.maker {
+        let telling = Telling::begin(&self.shared, approved.call()).await;
+        let done = match &tool.maker {
             Maker::House(entry) => {
-                let work = (entry.run)(approved, self.shared.ground.clone());
-                tokio::select! {
-                    done = timeout(limit, work) => {
-                        done.map_or_else(|_| late(&tool.spec, limit), |done| Ok(bounded(done)))
-                    }
-                    () = flight.stop().cancelled() => Err(stopped()),
-                }
+                let outlet = Outlet::default();
+                let ground = self
+                    .shared
+                    .ground
+                    .of_call(outlet.clone(), flight.stop().clone());
+                let work = (entry.run)(approved, ground);
+                let done = tokio::select! {
+                    done = self.run_here(&tool.spec, work, flight.stop()) => done,
+                    never = telling.relay(&outlet) => never,
+                };
+                telling.drain(&outlet);
+                done
             }
             Maker::Service(service) => {
                 let work = approved.into_call();
                 self.run_outside(&tool, service, work, flight.stop()).await
             }
+        };
+        telling.finish(&done);
+        done
+    }
+
+    /// Runs a tool of the house within its time.
+    async fn run_here(
+        &self,
+        spec: &ToolSpec,
+        mut work: Running,
+        stop: &CancellationToken,
+    ) -> Result<Executed, WireError> {
+        let limit = Duration::from_millis(self.timeout_ms(spec));
+        let told = tokio::select! {
+            done = &mut work => return Ok(bounded(done)),
+            () = sleep(limit) => late(spec, limit),
+            () = stop.cancelled() => Err(stopped()),
+        };
+        if spec.effect != Effect::Opaque {
+            return told;
+        }
+        // What runs programs ends them, and says how far they came.
+        stop.cancel();
+        match timeout(STOP_GRACE, work).await {
+            Ok(done) => Ok(bounded(done)),
+            Err(_) => told,
         }
     }
 

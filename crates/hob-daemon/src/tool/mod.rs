@@ -4,6 +4,7 @@
 //! - `offer`: what a service outside may put on the shelf
 //! - `undoing`: taking back what a run changed
 //! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
+//! - `telling`: what watchers hear of it meanwhile
 //!
 //! Invariants: a call made for a run is run only with a ticket that the permission room redeems for
 //! these very bytes; what a model got wrong is told to the model, never run; names of the house
@@ -14,17 +15,22 @@ mod bench;
 mod flights;
 mod offer;
 mod shelf;
+mod telling;
 mod undoing;
 
 use bench::Bench;
-use hob_bus::{Bus, Caller, Room};
+use hob_bus::{Bus, Caller, Emitter, Room};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
 use hob_kit::settings::{Key, Kind, Settings};
 use hob_store::Store;
 use hob_tools::Ground;
+pub use hob_tools::{Commands, KEYS as EXEC_KEYS};
 use hob_wire::rooms::gateway::ServiceDisconnected;
-use hob_wire::rooms::tool::{Cancel, Describe, Execute, List, Offer, Preview, Probe, Undo};
+use hob_wire::rooms::tool::{
+    Cancel, Describe, Execute, List, Offer, Preview, Probe, ToolFinished, ToolOutput, ToolStarted,
+    Undo,
+};
 use shelf::Shelf;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -65,12 +71,15 @@ pub struct Parts {
     pub settings: watch::Receiver<Arc<Settings>>,
     /// What no tool is shown.
     pub home: Home,
+    /// How programs are run; none are when missing.
+    pub commands: Option<Commands>,
 }
 
 /// What the room's files share.
 struct Shared {
     /// For `permission.redeem` and the methods of services that offer tools.
     caller: Caller,
+    emitter: Emitter,
     clock: Clock,
     settings: watch::Receiver<Arc<Settings>>,
     ground: Ground,
@@ -84,11 +93,16 @@ struct Shared {
 
 /// The service `tools`.
 pub fn room(parts: Parts) -> Room {
+    let ground = Ground::new(parts.clock.clone(), parts.home.folders());
+    let mut ground = ground.with_store(parts.store.clone());
+    if let Some(commands) = parts.commands {
+        ground = ground.with_commands(commands);
+    }
     let shared = Arc::new(Shared {
         caller: parts.bus.caller("tools"),
+        emitter: parts.bus.emitter("tools"),
         opened_ms: parts.clock.monotonic_ms(),
-        ground: Ground::new(parts.clock.clone(), parts.home.folders())
-            .with_store(parts.store.clone()),
+        ground,
         store: parts.store,
         undo: tokio::sync::Mutex::new(()),
         clock: parts.clock,
@@ -103,6 +117,9 @@ pub fn room(parts: Parts) -> Room {
     let (previews, probes) = (of(&bench), bench);
     Room::new("tools")
         .concurrency(CONCURRENCY)
+        .event::<ToolStarted>()
+        .event::<ToolOutput>()
+        .event::<ToolFinished>()
         .method::<List, _, _>(move |_, _| {
             let tools = lists.shelf.list();
             async move { Ok(tools) }

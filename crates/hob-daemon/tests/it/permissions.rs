@@ -22,6 +22,7 @@ pub(crate) fn settings(text: &str) -> tokio::sync::watch::Receiver<Arc<Settings>
     let catalog = Arc::new(Catalog::new(&[
         hob_daemon::permission::KEYS,
         hob_daemon::tool::KEYS,
+        hob_daemon::tool::EXEC_KEYS,
     ]));
     let settings = Settings::load(&catalog, "test", text, &Env::default()).expect("loads");
     tokio::sync::watch::channel(Arc::new(settings)).1

@@ -147,6 +147,7 @@ impl House {
             clock: Clock::system(),
             settings: self.settings.subscribe(),
             home: home.clone(),
+            commands: None,
         }));
         let http = Http::new(NetParts::new(Clock::system())).expect("a client");
         hob_daemon::agent::serve(hob_daemon::agent::Parts {

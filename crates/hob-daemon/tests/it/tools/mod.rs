@@ -1,16 +1,19 @@
 //! `tool.*` through the bus: the tools of the house, and those of services outside.
 //!
+//! - `exec`: commands behind real walls, at both levels of the sandbox
 //! - `files`: tools that change files
 //! - `offers`: what a service may put on the shelf, and how long it stays there
 //! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
 
 mod calls;
+mod exec;
 mod files;
 mod offers;
 
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, run, settings};
 use hob_bus::Peer;
+use hob_daemon::tool::Commands;
 use hob_kit::clock::Clock;
 use hob_wire::content::Part;
 use hob_wire::rooms::permission::{Answer, AnswerParams, Ask, AskParams, Decision, Question};
@@ -34,6 +37,11 @@ fn house() -> House {
 }
 
 fn house_saying(text: &str) -> House {
+    house_running(text, |_| None)
+}
+
+/// A house that runs programs as `commands` says.
+fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<Commands>) -> House {
     let fixture = house_with(text);
     let room = hob_daemon::tool::room(hob_daemon::tool::Parts {
         bus: fixture.bus.clone(),
@@ -41,6 +49,7 @@ fn house_saying(text: &str) -> House {
         clock: Clock::system(),
         settings: settings(text),
         home: fixture.home.clone(),
+        commands: commands(&fixture),
     });
     fixture.bus.serve(room).expect("is served");
     let workspace = tempfile::tempdir().expect("a folder");
@@ -148,6 +157,7 @@ fn house_tools(others: &[&str]) -> Vec<String> {
     let house = [
         "calculate",
         "edit",
+        "exec",
         "glob",
         "grep",
         "list",
@@ -265,7 +275,7 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
     let house = house();
     for (name, args, told) in [
         ("raed", json!({}), "Did you mean 'read'?"),
-        ("xyz", json!({}), "The tools are: calculate, edit,"),
+        ("xyz", json!({}), "The tools are: calculate, edit, exec,"),
         ("read", json!("{\"path\": "), "must be one JSON object"),
         ("read", json!(["a.txt"]), "must be one JSON object"),
         ("read", json!({}), "'path' is missing."),

@@ -1,0 +1,221 @@
+//! `exec`: a command line in the sandbox, with a real exit code.
+//!
+//! Invariants: nothing of a command outlives its call; what the model is shown is bounded; the
+//! answer says behind which walls it ran and why it ended.
+
+use crate::commands::{self, COMMAND_CHARS_MAX, Errand, ROOM_TIMEOUT_MS, Said, TIMEOUT_MS_MAX};
+use crate::outcome::said;
+use crate::spot::Refused;
+use crate::{Entry, Ground, Look, Looks, Running, arguments};
+use hob_core::permission::{Approved, Work};
+use hob_exec::order::{Cause, Ended};
+use hob_exec::output::{Kept, Source};
+use hob_exec::{Child, Exit, Feed};
+use hob_wire::rooms::tool::{Executed, OutputStream, Probed};
+use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+pub(crate) const ENTRY: Entry = Entry {
+    spec,
+    run,
+    looks: Some(Looks {
+        look,
+        probe: |_, _| {
+            Box::pin(async {
+                Probed::Unknown {
+                    known: "A command that was cut off may have done anything up to its end."
+                        .to_owned(),
+                }
+            })
+        },
+    }),
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Args {
+    command: String,
+    cwd: Option<String>,
+    timeout_ms: Option<u64>,
+    network: Option<bool>,
+}
+
+impl Args {
+    fn said(&self) -> Said<'_> {
+        Said {
+            command: &self.command,
+            cwd: self.cwd.as_deref(),
+            network: self.network == Some(true),
+        }
+    }
+}
+
+fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "exec".to_owned(),
+        aliases: vec!["shell.exec".to_owned()],
+        description: "Runs a command line with bash in a sandbox and waits for its end: the workspace can be changed, the rest of the system only read, .git not changed, no network unless asked for. For what runs on, use process."
+            .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "command": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": COMMAND_CHARS_MAX,
+                    "description": "The command line, for bash.",
+                },
+                "cwd": {
+                    "type": "string",
+                    "description": "The folder to run in, relative to the workspace; the workspace itself when missing.",
+                },
+                "timeoutMs": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": TIMEOUT_MS_MAX,
+                    "description": "When to end it, with everything it started; 120000 when missing.",
+                },
+                "network": {
+                    "type": "boolean",
+                    "description": "Whether it needs the network, which the person is asked for.",
+                },
+            },
+            "required": ["command"],
+            "additionalProperties": false,
+        }),
+        tier: Tier::Exec,
+        effect: Effect::Opaque,
+        needs: vec![
+            need(NeedKind::Command, "command"),
+            need(NeedKind::Path, "cwd"),
+            need(NeedKind::Network, "network"),
+        ],
+        approval: "Run {command}".to_owned(),
+        timeout_ms: Some(ROOM_TIMEOUT_MS),
+    }
+}
+
+fn need(kind: NeedKind, arg: &str) -> Need {
+    let arg = arg.to_owned();
+    Need { kind, arg }
+}
+
+fn look(work: &Work, ground: &Ground) -> Look {
+    commands::look(errand(work).map(|(_, errand)| errand), ground)
+}
+
+fn errand(work: &Work) -> Result<(Args, Errand), Refused> {
+    let args: Args = arguments(work)?;
+    let errand = Errand::new(work, args.said())?;
+    Ok((args, errand))
+}
+
+fn run(call: Approved<Work>, ground: Ground) -> Running {
+    Box::pin(async move {
+        let ran = try_run(call.into_call(), &ground).await;
+        ran.unwrap_or_else(commands::told)
+    })
+}
+
+async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
+    let seen = ground.clone();
+    let planned = tokio::task::spawn_blocking(move || {
+        commands::check_state(&work, &look(&work, &seen))?;
+        errand(&work)
+    });
+    let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
+    let (args, errand) = planned.await.unwrap_or_else(interrupted)?;
+    let commands = commands::commands(ground)?;
+    let mut plan = errand.plan(ground).await?;
+    let deadline = commands::deadline(commands, args.timeout_ms);
+    plan.deadline = Some(deadline);
+    plan.feed = Feed::Chunks;
+    let told = |error: hob_exec::ExecError| Refused(error.to_string());
+    let child = commands.spawner.spawn(plan).await.map_err(told)?;
+    let exit = watch(&child, ground).await.map_err(told)?;
+    Ok(answer(&exit, deadline.as_millis()))
+}
+
+/// Hands on what it prints until it ends; ends it when the call is stopped.
+async fn watch(child: &Child, ground: &Ground) -> Result<Arc<Exit>, hob_exec::ExecError> {
+    let mut is_told = false;
+    loop {
+        tokio::select! {
+            piece = child.next() => match (piece, ground.outlet()) {
+                (Some(piece), Some(outlet)) => outlet.print(stream(piece.source), &piece.text),
+                (Some(_), None) => {}
+                (None, _) => return child.wait().await,
+            },
+            () = ground.stop().cancelled(), if !is_told => {
+                child.tell_to_end();
+                is_told = true;
+            }
+        }
+    }
+}
+
+pub(crate) fn stream(source: Source) -> OutputStream {
+    match source {
+        Source::Stdout => OutputStream::Stdout,
+        Source::Stderr => OutputStream::Stderr,
+    }
+}
+
+fn answer(exit: &Exit, deadline_ms: u128) -> Executed {
+    let mut text = printed(&exit.stdout, &exit.stderr);
+    let why = match exit.cause {
+        Cause::Itself => None,
+        Cause::Cancelled => Some("It was stopped".to_owned()),
+        Cause::Deadline => Some(format!("It took longer than {deadline_ms} ms")),
+        Cause::Processes => Some("It had too many processes".to_owned()),
+        Cause::Disk => Some("A disk it writes to was nearly full".to_owned()),
+    };
+    let is_error = why.is_some();
+    let last = match (why, exit.ended) {
+        (Some(why), _) => format!("({why}: it was ended with everything it had started.)"),
+        (None, Ended::Code(0)) if text.is_empty() => "(no output)".to_owned(),
+        (None, Ended::Code(0)) => String::new(),
+        (None, Ended::Code(code)) => format!("(exit code {code})"),
+        (None, Ended::Signal(signal)) => format!("(ended by signal {signal})"),
+    };
+    text.push_str(&last);
+    let mut metadata = json!({
+        "exitCode": exit.ended.code(),
+        "cause": exit.cause,
+        "sandbox": exit.level.name(),
+        "durationMs": u64::try_from(exit.duration.as_millis()).unwrap_or(u64::MAX),
+        "bytes": exit.stdout.total_bytes + exit.stderr.total_bytes,
+    });
+    if let Ended::Signal(signal) = exit.ended {
+        metadata["signal"] = json!(signal);
+    }
+    Executed {
+        is_error,
+        metadata: Some(metadata),
+        ..said(text)
+    }
+}
+
+/// Both streams for the model, each ending with a line's end.
+pub(crate) fn printed(stdout: &Kept, stderr: &Kept) -> String {
+    let mut text = ended(stdout.text());
+    let stderr = ended(stderr.text());
+    if !stderr.is_empty() {
+        text.push_str("[stderr]\n");
+        text.push_str(&stderr);
+    }
+    text
+}
+
+fn ended(mut text: String) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "exec_tests.rs"]
+mod tests;
