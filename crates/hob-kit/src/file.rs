@@ -1,8 +1,8 @@
-//! Replacing a small file as a whole. Invariant: a reader sees the old content or the new, never
-//! a part; after [`replace`] also if the machine loses power.
+//! Replacing a file as a whole. Invariant: a reader sees the old content or the new, never a
+//! part; after [`replace`] and [`Draft::finish`] also if the machine loses power.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -20,9 +20,62 @@ pub fn replace_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
     put(path, content, false)
 }
 
+/// A file that is written piece by piece, with mode 0600, and appears under its name when it is
+/// finished. Dropped before that it leaves nothing.
+#[derive(Debug)]
+pub struct Draft {
+    writer: BufWriter<File>,
+    draft: PathBuf,
+    target: PathBuf,
+    finished: bool,
+}
+
+impl Draft {
+    /// A device or a folder of that name is not replaced.
+    pub fn create(path: &Path) -> io::Result<Draft> {
+        let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
+            return Err(io::Error::other("it is there and no file"));
+        }
+        let draft = draft_of(&target);
+        Ok(Draft {
+            writer: BufWriter::new(open_draft(&draft)?),
+            draft,
+            target,
+            finished: false,
+        })
+    }
+
+    /// Puts it in place, durably.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_all()?;
+        std::fs::rename(&self.draft, &self.target)?;
+        self.finished = true;
+        File::open(directory_of(&self.target))?.sync_all()
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.finished {
+            let _ = std::fs::remove_file(&self.draft);
+        }
+    }
+}
+
 fn put(target: &Path, content: &[u8], sync: bool) -> io::Result<()> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let draft: PathBuf = directory_of(target).join(format!(".{name}.{}.draft", std::process::id()));
+    let draft = draft_of(target);
     let written = write_draft(&draft, content, sync).and_then(|()| std::fs::rename(&draft, target));
     if written.is_err() {
         let _ = std::fs::remove_file(&draft);
@@ -31,15 +84,24 @@ fn put(target: &Path, content: &[u8], sync: bool) -> io::Result<()> {
 }
 
 fn write_draft(draft: &Path, content: &[u8], sync: bool) -> io::Result<()> {
+    let mut file = open_draft(draft)?;
+    file.write_all(content)?;
+    if sync { file.sync_all() } else { Ok(()) }
+}
+
+fn draft_of(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    directory_of(target).join(format!(".{name}.{}.draft", std::process::id()))
+}
+
+fn open_draft(draft: &Path) -> io::Result<File> {
     // A draft left by a crash of a process with the same pid is ours to remove.
     let _ = std::fs::remove_file(draft);
-    let mut file = OpenOptions::new()
+    OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(draft)?;
-    file.write_all(content)?;
-    if sync { file.sync_all() } else { Ok(()) }
+        .open(draft)
 }
 
 fn directory_of(path: &Path) -> &Path {

@@ -56,3 +56,25 @@ fn a_failure_leaves_the_old_file_and_no_draft() {
         1
     );
 }
+
+#[test]
+fn a_draft_appears_when_it_is_finished_and_leaves_nothing_else() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("copy.jsonl");
+    let names = || {
+        let entries = std::fs::read_dir(directory.path()).expect("reads");
+        entries.count()
+    };
+    let mut dropped = Draft::create(&path).expect("creates");
+    dropped.write_all(b"half").expect("writes");
+    assert!(!path.exists());
+    drop(dropped);
+    assert_eq!(names(), 0);
+    let mut draft = Draft::create(&path).expect("creates");
+    draft.write_all(b"one\n").expect("writes");
+    draft.write_all(b"two\n").expect("writes");
+    draft.finish().expect("finishes");
+    assert_eq!(std::fs::read(&path).expect("reads"), b"one\ntwo\n");
+    assert_eq!(names(), 1);
+    assert!(Draft::create(Path::new("/dev/null")).is_err(), "no device");
+}

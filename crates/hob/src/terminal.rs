@@ -10,8 +10,8 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Width assumed when the terminal does not say.
-const COLUMNS: usize = 80;
+/// Columns and rows assumed when the terminal does not say.
+const SIZE: (usize, usize) = (80, 24);
 
 /// Stdout and stderr of this process.
 pub struct Terminal {
@@ -29,13 +29,15 @@ impl Terminal {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         let screen = Screen {
-            width: is_terminal.then(columns),
+            width: is_terminal.then(|| size().0),
+            rows: is_terminal.then(|| size().1),
             colour: is_terminal && wants_colour(&world.env),
             zone: jiff::tz::TimeZone::system(),
             now_ms: world.clock.wall_ms(),
         };
         let asides = Screen {
-            width: io::stderr().is_terminal().then(columns),
+            width: io::stderr().is_terminal().then(|| size().0),
+            rows: io::stderr().is_terminal().then(|| size().1),
             colour: io::stderr().is_terminal() && wants_colour(&world.env),
             ..screen.clone()
         };
@@ -56,6 +58,16 @@ impl Terminal {
     /// How what is said beside the results is to be drawn.
     pub fn asides(&self) -> &Screen {
         &self.asides
+    }
+
+    /// The same screen at the size its terminal has now.
+    pub fn measured(screen: &Screen) -> Screen {
+        let (columns, rows) = size();
+        Screen {
+            width: screen.width.map(|_| columns),
+            rows: screen.rows.map(|_| rows),
+            ..screen.clone()
+        }
     }
 
     /// Whether a person is looking.
@@ -126,12 +138,13 @@ fn wants_colour(env: &Env) -> bool {
     env.text("NO_COLOR").is_none() && env.text("TERM") != Some("dumb")
 }
 
-fn columns() -> usize {
+/// Columns and rows, as they are now.
+fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(io::stdout());
     // When only stderr is a terminal, its size is the one that counts.
     let size = size.or_else(|_| rustix::termios::tcgetwinsize(io::stderr()));
-    size.map_or(COLUMNS, |size| match usize::from(size.ws_col) {
-        0 => COLUMNS,
-        columns => columns,
+    size.map_or(SIZE, |size| match (size.ws_col, size.ws_row) {
+        (0, _) | (_, 0) => SIZE,
+        (columns, rows) => (usize::from(columns), usize::from(rows)),
     })
 }

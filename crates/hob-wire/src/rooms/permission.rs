@@ -54,7 +54,7 @@ methods! { "permissions";
     /// Lists the questions that wait for an answer.
     Pending = "permission.pending" {
         params: PendingParams, result: Questions, scope: Read, effect: Pure,
-        cli: Cli::Verb(&[]),
+        cli: Cli::Hidden,
     }
 }
 

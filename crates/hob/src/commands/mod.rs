@@ -2,6 +2,7 @@
 //! from which the tree is built and by which a command line finds its code.
 
 pub mod ask;
+pub mod audit;
 pub mod chat;
 pub mod completions;
 pub mod config;
@@ -12,6 +13,7 @@ pub mod down;
 pub mod events;
 pub mod help;
 pub mod logs;
+pub mod permission;
 pub mod restart;
 pub mod room;
 pub mod rpc;
@@ -55,6 +57,8 @@ pub fn table() -> &'static [Entry] {
         chat,
         run,
         undo,
+        permission,
+        audit,
         cost,
         up,
         down,

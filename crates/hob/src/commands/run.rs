@@ -286,7 +286,8 @@ async fn by_end(client: &Client, word: &str) -> Result<Option<RunId>, Failure> {
     }
 }
 
-async fn run_id(client: &Client, matches: &ArgMatches) -> Result<RunId, Failure> {
+/// The run that `matches` names.
+pub(super) async fn run_id(client: &Client, matches: &ArgMatches) -> Result<RunId, Failure> {
     let selector = selector(client, matches).await?;
     if let Some(run) = selector.run_id {
         return Ok(run);

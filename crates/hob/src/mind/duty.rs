@@ -95,7 +95,7 @@ impl<'c> Duty<'c> {
 
     /// Denies what nobody can be asked.
     pub(super) fn deny(&mut self, question: Question, client: &'c Client) {
-        let answer = question::answer(&question, Decision::Deny);
+        let answer = question::answer(&question, Decision::Deny, None);
         self.asked = Some(Asked::Permission(Box::new(question)));
         self.given = Rc::new(Cell::new(true));
         self.answer = Some(Box::pin(async move {

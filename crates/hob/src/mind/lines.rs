@@ -1,10 +1,10 @@
 //! Lines about a run: its calls, what it cost, how it ended, what had happened. Pure.
 
 use crate::render::words::{count, cut, dollars, grouped, one_line, width};
-use crate::render::{Screen, Tone, moment};
+use crate::render::{Screen, Tone, moment, rules};
 use hob_wire::content::{Part, ToolCall, ToolResult};
 use hob_wire::rooms::agent::{CallState, CallView, Cost, RunCompletedPayload, RunView};
-use hob_wire::rooms::permission::{Answered, Decision, Question};
+use hob_wire::rooms::permission::{Answered, Decision, Question, Reach};
 use hob_wire::work::Cause;
 use serde_json::Value;
 
@@ -139,11 +139,17 @@ pub fn permission(question: &Question) -> String {
 
 /// A question that somebody else, or its deadline, decided.
 pub fn answered_elsewhere(answered: &Answered) -> String {
-    let what = match answered.decision {
-        Decision::Allow => "allowed",
-        Decision::Deny => "denied",
+    let by = one_line(&answered.by);
+    let what = match (answered.decision, answered.scope) {
+        (Decision::Deny, _) => "denied".to_owned(),
+        (Decision::Allow, Reach::Once) => "allowed".to_owned(),
+        (Decision::Allow, scope) => format!("allowed ({})", rules::scope(scope)),
     };
-    format!("{what} by {}", one_line(&answered.by))
+    match by.as_str() {
+        "deadline" => "Nobody answered in time: denied.".to_owned(),
+        "withdrawn" => "The question was taken back.".to_owned(),
+        _ => format!("Answered elsewhere: {what} by {by}."),
+    }
 }
 
 /// Why a run ended, in a sentence; the run's own words if it has some.

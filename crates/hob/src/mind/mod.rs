@@ -5,7 +5,8 @@
 //!   prints, `duty` waits for what was asked
 //! - [`heard`]: what an event says; [`page`] and [`flow`]: its words on the screen; [`lines`]:
 //!   everything about them
-//! - [`question`]: what a run asks a person; [`person`]: the person at the terminal
+//! - [`question`]: what a run asks a person, `permission` the most frequent of it; [`person`]:
+//!   the person at the terminal
 //! - [`editor`]: lines that a person types; [`slash`]: those that are commands
 //! - [`advice`]: what to do first when there is no model
 //! - [`ending`]: how it ended, and the exit code of that
@@ -22,6 +23,7 @@ pub mod heard;
 pub mod lines;
 pub mod order;
 pub mod page;
+mod permission;
 pub mod person;
 pub mod question;
 mod shown;

@@ -116,7 +116,7 @@ pub fn one_off(kind: &str, context: &Context) -> String {
 
 /// The folder the tools work in: the one named, or where the person stands. A daemon elsewhere
 /// does not see this machine's folders.
-fn workspace(context: &Context, named: Option<String>) -> Result<Option<String>, Failure> {
+pub fn workspace(context: &Context, named: Option<String>) -> Result<Option<String>, Failure> {
     if context.is_elsewhere() {
         return Ok(named);
     }

@@ -1,20 +1,28 @@
 //! The person at the terminal: one key or one line of theirs, even when stdin is something else.
 //!
-//! Invariants: keys pressed before a question was shown never answer it; the terminal is as it
+//! Invariants: keys pressed before an answer was asked for never are one; the terminal is as it
 //! was when an answer is given or the question is dropped; Ctrl-C stays a signal.
 
+use crate::terminal::Terminal;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios};
 use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::Instant;
 
 /// Bytes of one answer; a terminal hands over at most a line of 4 KiB.
 const ANSWER_BYTES_MAX: usize = 4_096;
 
 /// Keys that a hasty person presses before the first is read; more is a paste.
 const KEYS_AT_ONCE_MAX: usize = 3;
+
+/// How long nothing is typed before a person is taken to have stopped typing.
+const PAUSE: Duration = Duration::from_millis(250);
+/// How long a pause is waited for; a key that is held down makes none.
+const PAUSE_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// A terminal with somebody at it.
 #[derive(Debug)]
@@ -38,13 +46,19 @@ impl Person {
         Some(Person { terminal })
     }
 
-    /// Waits for one of `keys`; others are not heard.
-    pub async fn key(&self, keys: &[char]) -> io::Result<char> {
+    /// Shows `prompt` and waits for one of `keys`; others are not heard. A person who is typing
+    /// when the question comes types at something else, so the prompt appears when they pause.
+    pub async fn key(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
         let _restored = Modes::set(&self.terminal, |modes| {
             modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         })?;
+        self.pause().await?;
+        Terminal::prompt(prompt);
         loop {
             let bytes = self.read().await?;
+            if bytes.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             let text = String::from_utf8_lossy(&bytes);
             if let Some(key) = pressed(&text, keys) {
                 return Ok(key);
@@ -60,6 +74,18 @@ impl Person {
         let bytes = self.read().await?;
         let text = String::from_utf8_lossy(&bytes);
         Ok((!bytes.is_empty()).then(|| text.trim().to_owned()))
+    }
+
+    /// Waits until nothing was typed for a moment, and forgets what was.
+    async fn pause(&self) -> io::Result<()> {
+        let until = Instant::now() + PAUSE_WAIT_MAX;
+        while let Ok(typed) = tokio::time::timeout(PAUSE, self.read()).await {
+            typed?;
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(())
     }
 
     async fn read(&self) -> io::Result<Vec<u8>> {

@@ -1,22 +1,18 @@
 //! Questions that a run has for a person: may this run, did this happen, may it cost more. Each
 //! is shown with everything needed to decide, and answered with one key.
-//!
-//! Invariant: what is allowed is what was shown: the answer carries the digest of the question.
 
-use super::lines;
+pub use super::permission::answer;
 use super::person::Person;
+use super::{lines, permission};
 use crate::failure::Failure;
-use crate::render::words::{cut, many_lines, one_line};
+use crate::render::words::one_line;
 use crate::render::{Screen, Tone, moment};
 use crate::terminal::Terminal;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{AllowParams, ResolveParams, RunInDoubtPayload, RunPausedPayload};
-use hob_wire::rooms::permission::{AnswerParams, Decision, Question};
+use hob_wire::rooms::permission::{AnswerParams, Question};
 use hob_wire::work::DoubtAnswer;
 use std::io;
-
-/// Lines of a preview that are shown; the question says how many are not.
-const PREVIEW_LINES_MAX: usize = 30;
 
 /// What a person is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +46,7 @@ impl Asked {
     /// The question on lines of its own, without the keys.
     pub fn lines(&self, screen: &Screen) -> Vec<String> {
         match self {
-            Asked::Permission(question) => permission_lines(question, screen),
+            Asked::Permission(question) => permission::lines(question, screen),
             Asked::Doubt(doubt) => doubt_lines(doubt, screen),
             Asked::Money(paused) => {
                 let heading = "The budget is used up.";
@@ -64,33 +60,21 @@ impl Asked {
 
     /// Shows the question and waits for its answer.
     pub async fn ask(self, person: &Person, screen: &Screen) -> Result<Said, Failure> {
-        for line in self.lines(screen) {
-            Terminal::note(line);
-        }
-        let said = match self {
-            Asked::Permission(question) => ask_permission(&question, person, screen).await,
-            Asked::Doubt(doubt) => ask_doubt(&doubt, person, screen).await,
-            Asked::Money(paused) => ask_money(&paused, person, screen).await,
+        // The terminal may have another size than when the command began.
+        let screen = &Terminal::measured(screen);
+        let said = match &self {
+            Asked::Permission(question) => permission::ask(question, person, screen).await,
+            Asked::Doubt(doubt) => {
+                self.lines(screen).iter().for_each(Terminal::note);
+                ask_doubt(doubt, person, screen).await
+            }
+            Asked::Money(paused) => {
+                self.lines(screen).iter().for_each(Terminal::note);
+                ask_money(paused, person, screen).await
+            }
         };
         said.map_err(|error| Failure::failed(format!("The terminal cannot be read: {error}.")))
     }
-}
-
-fn permission_lines(question: &Question, screen: &Screen) -> Vec<String> {
-    let heading = format!("May it? {}", lines::sentence(&question.sentence));
-    let mut out = vec![screen.paint(Tone::Warning, &heading)];
-    let Some(preview) = &question.preview else {
-        return out;
-    };
-    let room = screen.width.unwrap_or(usize::MAX).saturating_sub(4);
-    let all = many_lines(preview);
-    let shown = all.iter().take(PREVIEW_LINES_MAX);
-    out.extend(shown.map(|line| format!("    {}", cut(line, room))));
-    if all.len() > PREVIEW_LINES_MAX {
-        let more = all.len() - PREVIEW_LINES_MAX;
-        out.push(format!("    … and {more} more lines"));
-    }
-    out
 }
 
 fn doubt_lines(doubt: &RunInDoubtPayload, screen: &Screen) -> Vec<String> {
@@ -124,32 +108,11 @@ async fn choose(person: &Person, screen: &Screen, answers: &[(char, &str)]) -> i
             )
         })
         .collect();
-    Terminal::prompt(format!("  {}  ", shown.join("  ")));
+    let prompt = format!("  {}  ", shown.join("  "));
     let keys: Vec<char> = answers.iter().map(|(key, _)| *key).collect();
-    let key = person.key(&keys).await?;
+    let key = person.key(&prompt, &keys).await?;
     Terminal::note(key);
     Ok(key)
-}
-
-async fn ask_permission(question: &Question, person: &Person, screen: &Screen) -> io::Result<Said> {
-    let answers = [('y', "yes, once"), ('n', "no"), ('s', "stop the run")];
-    let decision = match choose(person, screen, &answers).await? {
-        'y' => Decision::Allow,
-        's' => return Ok(Said::Stop),
-        _ => Decision::Deny,
-    };
-    Ok(Said::Permission(answer(question, decision)))
-}
-
-/// An answer bound to the question as it was shown.
-pub fn answer(question: &Question, decision: Decision) -> AnswerParams {
-    AnswerParams {
-        id: question.id.clone(),
-        decision,
-        // The room knows no farther reach yet.
-        scope: None,
-        digest: Some(question.digest.clone()),
-    }
 }
 
 async fn ask_doubt(

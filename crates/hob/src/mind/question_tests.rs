@@ -3,7 +3,6 @@
 use super::*;
 use hob_wire::content::ToolCall;
 use hob_wire::rooms::agent::RunOf;
-use hob_wire::rooms::tool::Tier;
 use serde_json::json;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
@@ -19,37 +18,6 @@ fn of() -> RunOf {
 
 fn drawn(asked: &Asked) -> String {
     asked.lines(&Screen::plain(NOW)).join("\n")
-}
-
-fn permission(preview: Option<String>) -> Question {
-    Question {
-        id: "q1".to_owned(),
-        session_key: of().session_key,
-        run_id: of().run_id,
-        call_id: "c1".to_owned(),
-        tool: "write".to_owned(),
-        args: json!({ "path": "notes.txt" }),
-        tier: Tier::Write,
-        sentence: "Write notes.txt".to_owned(),
-        offers: Vec::new(),
-        preview,
-        digest: "d1".to_owned(),
-        asked_at: NOW,
-        deadline_at: NOW + 120_000,
-    }
-}
-
-#[test]
-fn a_permission_shows_exactly_what_will_run() {
-    let preview = "+ one line\n+ a very long line ".to_owned() + &"x".repeat(90) + "\n\u{1b}[2J";
-    let asked = Asked::Permission(Box::new(permission(Some(preview))));
-    let text = drawn(&asked);
-    assert!(!text.contains('\u{1b}'), "{text}");
-    insta::assert_snapshot!(text);
-    let many: Vec<String> = (0..50).map(|number| number.to_string()).collect();
-    let many = many.join("\n");
-    let text = drawn(&Asked::Permission(Box::new(permission(Some(many)))));
-    assert!(text.ends_with("    29\n    … and 20 more lines"), "{text}");
 }
 
 #[test]
@@ -71,16 +39,6 @@ fn a_doubt_shows_tool_arguments_beginning_and_what_is_known() {
         message: "the day's budget of $1.00 is used up".to_owned(),
     };
     insta::assert_snapshot!(drawn(&Asked::Money(paused)));
-}
-
-#[test]
-fn an_answer_is_bound_to_what_was_shown() {
-    let question = permission(None);
-    for decision in [Decision::Allow, Decision::Deny] {
-        let given = answer(&question, decision);
-        assert_eq!((given.id.as_str(), given.decision), ("q1", decision));
-        assert_eq!(given.digest.as_deref(), Some("d1"));
-    }
 }
 
 #[test]

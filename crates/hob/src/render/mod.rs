@@ -4,10 +4,12 @@
 //! Any result can be drawn: lists of objects as tables, objects as aligned pairs ([`value`]).
 //! A few methods are drawn with more care ([`special`], [`model`], [`tool`]).
 
+pub mod audit;
 pub mod chat;
 pub mod costs;
 pub mod model;
 pub mod moment;
+pub mod rules;
 pub mod runs;
 pub mod special;
 pub mod table;
@@ -23,6 +25,8 @@ use serde_json::Value;
 pub struct Screen {
     /// Columns to fit into; none when the reader is a program or a file.
     pub width: Option<usize>,
+    /// Rows of the terminal, where there is one.
+    pub rows: Option<usize>,
     pub colour: bool,
     pub zone: TimeZone,
     /// The present, for "3 min ago".
@@ -47,6 +51,7 @@ impl Screen {
     pub fn plain(now_ms: u64) -> Self {
         Screen {
             width: Some(80),
+            rows: Some(24),
             colour: false,
             zone: TimeZone::UTC,
             now_ms,

@@ -26,7 +26,6 @@ pub fn renderer(method: &str) -> Option<Renderer> {
         "model.set" => Some(|value, screen| typed(value, screen, model::set)),
         "model.test" => Some(|value, screen| typed(value, screen, model::tested)),
         "tool.list" => Some(|value, screen| typed(value, screen, tool::list)),
-        "permission.pending" => Some(|value, screen| typed(value, screen, tool::questions)),
         "gateway.inspect" => Some(|value, screen| typed(value, screen, inspection)),
         "gateway.trace" => Some(|value, screen| typed(value, screen, traced)),
         "gateway.describe" => Some(|value, screen| typed(value, screen, description)),

@@ -34,10 +34,6 @@ const ROOMS: &[(&str, &str)] = &[
         "Shows the bus: services, methods, counters, traces",
     ),
     ("tool", "Shows the tools that a model may use"),
-    (
-        "permission",
-        "Shows the questions that wait for your yes or no",
-    ),
     ("model", "Adds, lists and tests models and their providers"),
     ("session", "Creates, reads and writes conversations"),
 ];

@@ -1,0 +1,111 @@
+//! Real paths, near names, and arguments as their tools declare them.
+
+use super::*;
+use hob_wire::work::{Effect, Tier};
+use serde_json::json;
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        aliases: vec![format!("{name}_file")],
+        description: String::new(),
+        parameters: json!({
+            "properties": { "path": { "type": "string" }, "deep": { "type": "boolean" } },
+        }),
+        tier: Tier::Write,
+        effect: Effect::Pure,
+        needs: Vec::new(),
+        approval: String::new(),
+        timeout_ms: None,
+    }
+}
+
+fn terms(tool: &str, argument: Option<&str>) -> AddParams {
+    let arguments = argument.map(|name| (name.to_owned(), "x".to_owned()));
+    AddParams {
+        tool: tool.to_owned(),
+        decision: RuleDecision::Allow,
+        scope: Reach::Always,
+        matches: arguments.into_iter().collect(),
+        path: None,
+        host: None,
+        session_key: None,
+        run_id: None,
+        folder: None,
+        kind: None,
+        channel: None,
+        expires_ms: None,
+        idempotency_key: None,
+    }
+}
+
+#[test]
+fn an_unknown_tool_or_argument_is_a_warning_with_near_names() {
+    let known = [spec("write"), spec("read")];
+    for fine in ["write", "write_file", "wr*", "*"] {
+        assert_eq!(warnings(&known, &terms(fine, None)), [""; 0], "{fine}");
+    }
+    let said = warnings(&known, &terms("wirte", None)).join("");
+    assert!(said.contains("no tool is called 'wirte'"), "{said}");
+    assert!(said.contains("Did you mean write?"), "{said}");
+    let far = warnings(&known, &terms("garden_\u{1b}[2J", None)).join("");
+    assert!(
+        !far.contains("Did you mean") && !far.contains('\u{1b}'),
+        "{far}"
+    );
+    assert_eq!(warnings(&known, &terms("write", Some("path"))), [""; 0]);
+    let said = warnings(&known, &terms("write", Some("pth"))).join("");
+    assert!(
+        said.contains("no argument 'pth'") && said.contains("deep, path"),
+        "{said}"
+    );
+    assert_eq!(
+        warnings(&[], &terms("wirte", None)),
+        [""; 0],
+        "nobody can say"
+    );
+}
+
+#[test]
+fn what_does_not_exist_is_named_below_what_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = folder.path().canonicalize().expect("it is there");
+    std::os::unix::fs::symlink(&real, real.join("link")).expect("links");
+    let (there, missing) = existing(&real.join("link/a/b")).expect("found");
+    assert_eq!((there, missing), (real.clone(), PathBuf::from("a/b")));
+    let (there, missing) = existing(&real.join("link")).expect("found");
+    assert_eq!((there, missing), (real, PathBuf::new()));
+}
+
+#[test]
+fn arguments_are_read_as_their_tool_declares_them() {
+    let read = |given: &[&str]| {
+        let line = [&["permission", "check", "write"], given].concat();
+        let matches = crate::commands::permission::command().try_get_matches_from(line);
+        let matches = matches.expect("a good line");
+        let (_, matches) = matches.subcommand().expect("check");
+        arguments(&[spec("write")], "write", matches)
+    };
+    let args = read(&[
+        "--arg",
+        "path=1=2",
+        "--arg",
+        "deep=true",
+        "--arg",
+        "other=3",
+    ]);
+    let expected = json!({ "path": "1=2", "deep": true, "other": "3" });
+    assert_eq!(args.expect("they fit"), expected);
+    let wrong = read(&["--arg", "deep=perhaps"]).expect_err("no boolean");
+    assert!(
+        wrong.sentence.contains("takes boolean"),
+        "{}",
+        wrong.sentence
+    );
+    let twice = read(&["--arg", "path=1", "--arg", "path=2"]).expect_err("twice");
+    assert!(
+        twice.sentence.contains("more than once"),
+        "{}",
+        twice.sentence
+    );
+}

@@ -1,0 +1,230 @@
+//! Stored rules as a person reads them, and the command line that would store one. Pure.
+
+use super::table::Table;
+use super::words::one_line;
+use super::{Screen, Tone, moment, runs};
+use crate::tree::text::quoted;
+use hob_wire::rooms::permission::{AddParams, Mode, Reach, Rule, RuleDecision, Rules};
+
+/// Letters of an id that a list shows at least; as many more as tell its rules apart.
+const ID_LETTERS_MIN: usize = 8;
+
+/// A page of rules below the mode that covers the rest.
+pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
+    let mut out = vec![mode(page.mode)];
+    if page.rules.is_empty() {
+        out.push("No rules are stored. Store one: hob permission add --help".to_owned());
+        return out;
+    }
+    let ids: Vec<&str> = page.rules.iter().map(|rule| rule.id.as_str()).collect();
+    let letters = telling_letters(&ids);
+    let mut table = Table::new()
+        .column("RULE")
+        .column("SAYS")
+        .column("CALLS")
+        .column("WHERE")
+        .column("UNTIL");
+    for rule in &page.rules {
+        table.row(vec![
+            one_line(&rule.id).chars().take(letters).collect(),
+            decision(rule.terms.decision).to_owned(),
+            calls(&rule.terms),
+            reach(&rule.terms),
+            until(rule, screen),
+        ]);
+    }
+    out.push(String::new());
+    out.extend(table.lines(screen));
+    if page.more
+        && let Some(last) = page.rules.last()
+    {
+        let more = format!("More: hob permission list --after {}", one_line(&last.id));
+        out.push(screen.paint(Tone::Quiet, &more));
+    }
+    out
+}
+
+/// What was stored, and how it is taken away.
+pub fn added(rule: &Rule, screen: &Screen) -> Vec<String> {
+    let id = one_line(&rule.id);
+    let line = format!("Stored {id}: {}.", sentence(rule, screen));
+    let away = format!("Take it away with: hob permission remove {id}");
+    vec![
+        screen.paint(Tone::Good, &line),
+        screen.paint(Tone::Quiet, &away),
+    ]
+}
+
+pub fn removed(rule: &Rule, screen: &Screen) -> Vec<String> {
+    let line = format!(
+        "Removed {}: {}.",
+        one_line(&rule.id),
+        sentence(rule, screen)
+    );
+    vec![screen.paint(Tone::Good, &line)]
+}
+
+/// A whole rule: `allow write in folder /work, until 2026-11-22 21:37`.
+fn sentence(rule: &Rule, screen: &Screen) -> String {
+    let terms = &rule.terms;
+    let mut out = format!("{} {}", decision(terms.decision), calls(terms));
+    out.push_str(match terms.scope {
+        Reach::Always => ", ",
+        Reach::Once | Reach::Run | Reach::Session | Reach::Folder => " in ",
+    });
+    out.push_str(&reach(terms));
+    if let Some(at) = rule.expires_at {
+        out.push_str(", until ");
+        out.push_str(&moment::short(at, screen));
+    }
+    out
+}
+
+/// Which calls a rule is about, without where: `exec command='cargo test'`.
+pub fn calls(terms: &AddParams) -> String {
+    let mut out = match terms.tool.as_str() {
+        "*" => "every tool".to_owned(),
+        name => one_line(name),
+    };
+    for (name, pattern) in &terms.matches {
+        let (name, pattern) = (one_line(name), quoted(&one_line(pattern)));
+        out.push_str(&format!(" {name}={pattern}"));
+    }
+    // A folder's own path says nothing more than the folder does.
+    let path = terms.path.as_deref();
+    if let Some(path) = path.filter(|path| terms.folder.as_deref() != Some(*path)) {
+        out.push_str(&format!(" below {}", one_line(path)));
+    }
+    if let Some(host) = &terms.host {
+        out.push_str(&match host.as_str() {
+            "*" => " at any host".to_owned(),
+            host => format!(" at {}", one_line(host)),
+        });
+    }
+    if let Some(kind) = &terms.kind {
+        out.push_str(&format!(" of {} sessions", one_line(kind)));
+    }
+    if let Some(channel) = &terms.channel {
+        out.push_str(&format!(" by {}", one_line(channel)));
+    }
+    out
+}
+
+/// How far a rule reaches: `session chat:main`.
+pub fn reach(terms: &AddParams) -> String {
+    let named = |what: &str, name: Option<String>| match name {
+        Some(name) => format!("{what} {}", one_line(&name)),
+        None => what.to_owned(),
+    };
+    match terms.scope {
+        Reach::Once => "this call".to_owned(),
+        Reach::Run => named("run", terms.run_id.map(runs::short_id)),
+        Reach::Session => named("session", terms.session_key.clone()),
+        Reach::Folder => named("folder", terms.folder.clone()),
+        Reach::Always => "always".to_owned(),
+    }
+}
+
+/// The command that stores this rule, as a shell takes it.
+pub fn add_line(terms: &AddParams) -> String {
+    let mut flags: Vec<(&str, String)> = vec![("tool", terms.tool.clone())];
+    let matches = terms.matches.iter();
+    flags.extend(matches.map(|(name, pattern)| ("match", format!("{name}={pattern}"))));
+    flags.extend(terms.path.clone().map(|path| ("path", path)));
+    flags.extend(terms.host.clone().map(|host| ("host", host)));
+    flags.push(("decision", decision(terms.decision).to_owned()));
+    flags.push(("scope", scope(terms.scope).to_owned()));
+    flags.extend(terms.session_key.clone().map(|key| ("session", key)));
+    flags.extend(terms.run_id.map(|run| ("run", run.to_string())));
+    flags.extend(terms.folder.clone().map(|folder| ("folder", folder)));
+    flags.extend(terms.kind.clone().map(|kind| ("kind", kind)));
+    flags.extend(terms.channel.clone().map(|channel| ("channel", channel)));
+    let expires = terms.expires_ms.map(hob_kit::duration::format_ms);
+    flags.extend(expires.map(|expires| ("expires", expires)));
+    let mut line = "hob permission add".to_owned();
+    for (flag, value) in flags {
+        // A value that begins with a dash would be read as a flag of its own.
+        let glue = if value.starts_with('-') { '=' } else { ' ' };
+        line.push_str(&format!(" --{flag}{glue}{}", shell_word(&value)));
+    }
+    line
+}
+
+/// A value as a shell takes it, whatever is in it; what would not show is spelt out.
+fn shell_word(value: &str) -> String {
+    if !value.chars().any(char::is_control) {
+        return quoted(value);
+    }
+    let mut out = "$'".to_owned();
+    for letter in value.chars() {
+        match letter {
+            '\'' | '\\' => out.extend(['\\', letter]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            control if control.is_control() => {
+                out.push_str(&format!("\\u{:04x}", u32::from(control)));
+            }
+            shown => out.push(shown),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+pub fn decision(decision: RuleDecision) -> &'static str {
+    match decision {
+        RuleDecision::Allow => "allow",
+        RuleDecision::Deny => "deny",
+        RuleDecision::Ask => "ask",
+    }
+}
+
+pub fn scope(scope: Reach) -> &'static str {
+    match scope {
+        Reach::Once => "once",
+        Reach::Run => "run",
+        Reach::Session => "session",
+        Reach::Folder => "folder",
+        Reach::Always => "always",
+    }
+}
+
+fn mode(mode: Mode) -> String {
+    let words = match mode {
+        Mode::ReadOnly => {
+            "Mode read-only: looking inside the workspace is allowed, all else denied."
+        }
+        Mode::Ask => "Mode ask: looking inside the workspace is allowed, all else asked.",
+        Mode::Workspace => {
+            "Mode workspace: changes and sandboxed commands inside the workspace are allowed."
+        }
+        Mode::Full => "Mode full: everything is allowed but what a rule denies or asks for.",
+    };
+    words.to_owned()
+}
+
+fn until(rule: &Rule, screen: &Screen) -> String {
+    match rule.expires_at {
+        None => "removed".to_owned(),
+        Some(at) if at <= screen.now_ms => "expired".to_owned(),
+        Some(at) => moment::short(at, screen),
+    }
+}
+
+/// As many letters as tell these ids apart.
+fn telling_letters(ids: &[&str]) -> usize {
+    let longest = ids.iter().map(|id| id.chars().count()).max().unwrap_or(0);
+    let tells = |letters: &usize| {
+        let mut heads: Vec<String> = ids
+            .iter()
+            .map(|id| id.chars().take(*letters).collect())
+            .collect();
+        heads.sort_unstable();
+        heads.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    (ID_LETTERS_MIN..longest).find(tells).unwrap_or(longest)
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;
