@@ -25,7 +25,7 @@ pub fn replace_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Draft {
     writer: BufWriter<File>,
-    draft: PathBuf,
+    place: PathBuf,
     target: PathBuf,
     finished: bool,
 }
@@ -37,10 +37,10 @@ impl Draft {
         if std::fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
             return Err(io::Error::other("it is there and no file"));
         }
-        let draft = draft_of(&target);
+        let place = draft_of(&target);
         Ok(Draft {
-            writer: BufWriter::new(open_draft(&draft)?),
-            draft,
+            writer: BufWriter::new(open_draft(&place)?),
+            place,
             target,
             finished: false,
         })
@@ -50,7 +50,7 @@ impl Draft {
     pub fn finish(mut self) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()?;
-        std::fs::rename(&self.draft, &self.target)?;
+        std::fs::rename(&self.place, &self.target)?;
         self.finished = true;
         File::open(directory_of(&self.target))?.sync_all()
     }
@@ -69,7 +69,7 @@ impl Write for Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.finished {
-            let _ = std::fs::remove_file(&self.draft);
+            let _ = std::fs::remove_file(&self.place);
         }
     }
 }

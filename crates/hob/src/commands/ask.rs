@@ -65,7 +65,7 @@ pub fn command() -> Command {
 
 pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let mut interrupts = Interrupts::listen()?;
-    let params = tokio::select! {
+    let mut params = tokio::select! {
         params = params(context, matches) => params?,
         () = interrupts.next() => return Err(Failure::quiet(crate::failure::Exit::Interrupted)),
     };
@@ -76,6 +76,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
     } else {
         Person::find()
     };
+    params.unattended = person.is_none();
     let setting = Setting {
         context,
         client: &client,

@@ -67,6 +67,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         },
         params: RunParams {
             session_key: session.unwrap_or_else(|| MAIN.to_owned()),
+            unattended: person.is_none(),
             ..params
         },
         editor: Editor::open(context.world.home.chat_history())?,

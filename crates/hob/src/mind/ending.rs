@@ -3,17 +3,25 @@
 use super::lines;
 use super::question::Asked;
 use crate::failure::{Exit, Failure};
+use crate::render::rules;
 use crate::render::words::one_line;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::RunCompletedPayload;
+use hob_wire::rooms::permission::Denial;
 use hob_wire::work::Cause;
+use serde_json::json;
+
+/// Who decides when nobody can be asked.
+const BY_UNATTENDED: &str = "unattended";
+/// Rules that are named at the most; the run itself keeps every denial.
+const GRANTS_MAX: usize = 8;
 
 /// What became of a run that was followed.
 #[derive(Clone, Debug, Default)]
 pub struct Ending {
     /// Its last event; none when it goes on without us.
     pub completed: Option<RunCompletedPayload>,
-    /// What was asked while nobody could answer, and so denied.
+    /// What was asked of us while nobody could answer, and so denied by us.
     pub denied: Vec<String>,
     /// What it still waits for.
     pub waits: Option<Wait>,
@@ -73,21 +81,54 @@ impl Ending {
             let failure = Failure::new(Exit::Waits, "RUN_WAITS", wait.sentence.clone());
             return Err(failure.next(wait.next.clone()));
         }
-        if let Some(first) = self.denied.first() {
-            let sentence = match self.denied.len() - 1 {
-                0 => format!("Denied, since nobody is there to be asked: {first}"),
-                more => {
-                    format!("Denied, since nobody is there to be asked: {first} (and {more} more)")
-                }
-            };
-            let failure = Failure::new(Exit::Denied, "DENIED", sentence);
-            return Err(failure.next("On a terminal `hob ask` asks you instead."));
+        if let Some(failure) = self.unattended() {
+            return Err(failure);
         }
         match &self.completed {
             Some(completed) if !completed.success => Err(failure(completed)),
             _ => Ok(()),
         }
     }
+
+    /// Calls that a person would have been asked about, had one been there: denied, even if the
+    /// model found an answer without them.
+    fn unattended(&self) -> Option<Failure> {
+        let denials = self.completed.iter().flat_map(|it| &it.denied);
+        let denials: Vec<&Denial> = denials.filter(|it| it.by == BY_UNATTENDED).collect();
+        let told = denials.iter().map(|denial| {
+            let reason = lines::sentence(&denial.reason);
+            format!("{} (tool {})", reason, one_line(&denial.tool))
+        });
+        let told: Vec<String> = told.chain(self.denied.iter().cloned()).collect();
+        let (first, others) = told.split_first()?;
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let sentence = format!("Denied, since nobody is there to be asked: {first}{more}");
+        let failure = Failure::new(Exit::Denied, "DENIED", sentence);
+        let mut failure = failure.next(next_after(&denials));
+        failure.details = Some(Box::new(json!({ "denied": denials })));
+        Some(failure)
+    }
+}
+
+/// The commands that would allow what was denied, each once.
+fn next_after(denials: &[&Denial]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for grant in denials.iter().filter_map(|denial| denial.grant.as_ref()) {
+        let line = rules::add_line(grant);
+        if !lines.contains(&line) && lines.len() < GRANTS_MAX {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() {
+        return "On a terminal `hob ask` asks you instead.".to_owned();
+    }
+    format!(
+        "On a terminal `hob ask` asks you instead. This allows it without asking:\n    {}",
+        lines.join("\n    ")
+    )
 }
 
 /// A run that ended without an answer.

@@ -73,6 +73,38 @@ fn a_denial_without_a_person_names_what_was_asked_even_when_the_model_went_on() 
 }
 
 #[test]
+fn a_denial_of_unattended_work_names_the_rule_that_would_allow_it() {
+    let denial = |by: &str, path: &str| -> Denial {
+        let grant = json!({
+            "tool": "write", "decision": "allow", "scope": "folder", "folder": path,
+        });
+        let denial = json!({
+            "callId": "c1", "tool": "write", "by": by, "reason": "nobody can be asked",
+            "grant": grant,
+        });
+        serde_json::from_value(denial).expect("a denial")
+    };
+    let mut ending = ended(Cause::Answered);
+    let completed = ending.completed.as_mut().expect("it ended");
+    completed.denied = vec![
+        denial("unattended", "/w/a b"),
+        denial("unattended", "/w/a b"),
+        denial("rule:1", "/elsewhere"),
+    ];
+    let failure = ending.result().expect_err("denied");
+    assert_eq!(failure.exit, Exit::Denied);
+    let text = failure.text();
+    assert!(text.contains("(tool write) (and 1 more)"), "{text}");
+    let lines = text.lines().filter(|line| line.contains("permission add"));
+    let lines: Vec<&str> = lines.map(str::trim).collect();
+    let line = "hob permission add --tool write --decision allow --scope folder --folder '/w/a b'";
+    assert_eq!(lines, [line]);
+    let details = &failure.json()["error"]["details"]["denied"];
+    assert_eq!(details[0]["grant"]["folder"], "/w/a b");
+    assert_eq!(details.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn a_failed_model_speaks_for_itself() {
     let said = completed(Cause::ModelFailed, Some("sim/small refused the key"));
     let failure = failure(&said);

@@ -10,7 +10,7 @@ use super::question::Said;
 use crate::render::words::{cut, many_lines, one_line, width, wrap};
 use crate::render::{Screen, Tone, moment, rules};
 use crate::terminal::Terminal;
-use hob_wire::rooms::permission::{AddParams, AnswerParams, Decision, Question, Reach};
+use hob_wire::rooms::permission::{AnswerParams, Decision, Question, Reach, Terms};
 use std::io;
 
 /// Lines of a preview that are shown at the most; the question says how many are not.
@@ -64,7 +64,7 @@ struct Choice<'q> {
     words: &'static str,
     decision: Decision,
     /// The rule it stores beside.
-    offer: Option<&'q AddParams>,
+    offer: Option<&'q Terms>,
 }
 
 fn choices(question: &Question) -> Vec<Choice<'_>> {
@@ -158,8 +158,8 @@ fn prompt(question: &Question, screen: &Screen) -> Vec<String> {
 }
 
 /// The rule an answer stores, in a few words and without how far it reaches.
-fn stored(offer: &AddParams) -> String {
-    let mut out = rules::calls(&AddParams {
+fn stored(offer: &Terms) -> String {
+    let mut out = rules::calls(&Terms {
         path: None,
         ..offer.clone()
     });
@@ -233,11 +233,25 @@ fn everything(question: &Question, screen: &Screen) -> Vec<String> {
         let Some(offer) = choice.offer else { continue };
         let key = screen.paint(Tone::Command, &format!("[{}]", choice.key));
         out.push(format!("  {key} {} stores this rule:", choice.words));
-        let line = one_line(&rules::add_line(offer));
-        let pieces = wrap(&line, room.saturating_sub(2)).into_iter();
-        out.extend(pieces.map(|piece| format!("      {piece}")));
+        out.extend(command(offer, room.saturating_sub(2)));
     }
     out
+}
+
+/// The command that stores a rule, broken between its flags.
+fn command(offer: &Terms, room: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in rules::add_words(offer) {
+        let word = one_line(&word);
+        match out.last_mut() {
+            Some(line) if width(line) + 1 + width(&word) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => out.extend(wrap(&word, room)),
+        }
+    }
+    out.iter().map(|line| format!("      {line}")).collect()
 }
 
 /// The preview line by line, each with what it is.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 
-fn offer(scope: &str, fields: serde_json::Value) -> AddParams {
+fn offer(scope: &str, fields: &serde_json::Value) -> Terms {
     let mut whole = json!({ "tool": "write", "decision": "allow", "scope": scope });
     for (name, value) in fields.as_object().expect("an object") {
         whole[name] = value.clone();
@@ -26,13 +26,13 @@ fn question(preview: &str) -> Question {
         tier: Tier::Write,
         sentence: "Write \"notes.txt\"".to_owned(),
         offers: vec![
-            offer("run", json!({ "path": "/home/me/app", "runId": run })),
+            offer("run", &json!({ "path": "/home/me/app", "runId": run })),
             offer(
                 "session",
-                json!({ "path": "/home/me/app", "sessionKey": "chat:main" }),
+                &json!({ "path": "/home/me/app", "sessionKey": "chat:main" }),
             ),
-            offer("folder", json!({ "folder": "/home/me/app" })),
-            offer("always", json!({ "path": "/home/me/app" })),
+            offer("folder", &json!({ "folder": "/home/me/app" })),
+            offer("always", &json!({ "path": "/home/me/app" })),
         ],
         preview: Some(preview.to_owned()),
         digest: "d1".to_owned(),
@@ -105,7 +105,7 @@ fn everything_is_whole_and_says_what_each_answer_stores() {
         "chat:main",
         "Bound to d1",
         "[a] always stores this rule:",
-        "--scope folder --folder /home/me/app",
+        "--folder /home/me/app",
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
@@ -115,7 +115,7 @@ fn everything_is_whole_and_says_what_each_answer_stores() {
 #[test]
 fn rules_that_differ_are_told_one_by_one_and_none_offers_none() {
     let mut asked = question(DIFF);
-    asked.offers[3] = offer("always", json!({ "path": "/" }));
+    asked.offers[3] = offer("always", &json!({ "path": "/" }));
     let shown = prompt(&asked, &screen(80, 24)).join("\n");
     assert!(
         shown.contains("[f] this folder: write in /home/me/app"),

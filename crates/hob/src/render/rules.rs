@@ -4,7 +4,8 @@ use super::table::Table;
 use super::words::one_line;
 use super::{Screen, Tone, moment, runs};
 use crate::tree::text::quoted;
-use hob_wire::rooms::permission::{AddParams, Mode, Reach, Rule, RuleDecision, Rules};
+use hob_wire::rooms::permission::{Mode, Reach, Rule, RuleDecision, Rules, Terms};
+use std::fmt::Write;
 
 /// Letters of an id that a list shows at least; as many more as tell its rules apart.
 const ID_LETTERS_MIN: usize = 8;
@@ -23,14 +24,14 @@ pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
         .column("SAYS")
         .column("CALLS")
         .column("WHERE")
-        .column("UNTIL");
+        .column("EXPIRES");
     for rule in &page.rules {
         table.row(vec![
             one_line(&rule.id).chars().take(letters).collect(),
             decision(rule.terms.decision).to_owned(),
             calls(&rule.terms),
             reach(&rule.terms),
-            until(rule, screen),
+            expires(rule, screen),
         ]);
     }
     out.push(String::new());
@@ -81,37 +82,34 @@ fn sentence(rule: &Rule, screen: &Screen) -> String {
 }
 
 /// Which calls a rule is about, without where: `exec command='cargo test'`.
-pub fn calls(terms: &AddParams) -> String {
-    let mut out = match terms.tool.as_str() {
+pub fn calls(terms: &Terms) -> String {
+    let tool = match terms.tool.as_str() {
         "*" => "every tool".to_owned(),
         name => one_line(name),
     };
-    for (name, pattern) in &terms.matches {
+    let mut words = vec![tool];
+    let matches = terms.matches.iter();
+    words.extend(matches.map(|(name, pattern)| {
         let (name, pattern) = (one_line(name), quoted(&one_line(pattern)));
-        out.push_str(&format!(" {name}={pattern}"));
-    }
+        format!("{name}={pattern}")
+    }));
     // A folder's own path says nothing more than the folder does.
     let path = terms.path.as_deref();
-    if let Some(path) = path.filter(|path| terms.folder.as_deref() != Some(*path)) {
-        out.push_str(&format!(" below {}", one_line(path)));
-    }
-    if let Some(host) = &terms.host {
-        out.push_str(&match host.as_str() {
-            "*" => " at any host".to_owned(),
-            host => format!(" at {}", one_line(host)),
-        });
-    }
-    if let Some(kind) = &terms.kind {
-        out.push_str(&format!(" of {} sessions", one_line(kind)));
-    }
-    if let Some(channel) = &terms.channel {
-        out.push_str(&format!(" by {}", one_line(channel)));
-    }
-    out
+    let path = path.filter(|path| terms.folder.as_deref() != Some(*path));
+    words.extend(path.map(|path| format!("below {}", one_line(path))));
+    words.extend(terms.host.as_deref().map(|host| match host {
+        "*" => "at any host".to_owned(),
+        host => format!("at {}", one_line(host)),
+    }));
+    let kind = terms.kind.as_deref().map(one_line);
+    words.extend(kind.map(|kind| format!("of {kind} sessions")));
+    let channel = terms.channel.as_deref().map(one_line);
+    words.extend(channel.map(|channel| format!("by {channel}")));
+    words.join(" ")
 }
 
 /// How far a rule reaches: `session chat:main`.
-pub fn reach(terms: &AddParams) -> String {
+pub fn reach(terms: &Terms) -> String {
     let named = |what: &str, name: Option<String>| match name {
         Some(name) => format!("{what} {}", one_line(&name)),
         None => what.to_owned(),
@@ -126,7 +124,12 @@ pub fn reach(terms: &AddParams) -> String {
 }
 
 /// The command that stores this rule, as a shell takes it.
-pub fn add_line(terms: &AddParams) -> String {
+pub fn add_line(terms: &Terms) -> String {
+    add_words(terms).join(" ")
+}
+
+/// The same in pieces, a flag with its value each.
+pub fn add_words(terms: &Terms) -> Vec<String> {
     let mut flags: Vec<(&str, String)> = vec![("tool", terms.tool.clone())];
     let matches = terms.matches.iter();
     flags.extend(matches.map(|(name, pattern)| ("match", format!("{name}={pattern}"))));
@@ -141,13 +144,15 @@ pub fn add_line(terms: &AddParams) -> String {
     flags.extend(terms.channel.clone().map(|channel| ("channel", channel)));
     let expires = terms.expires_ms.map(hob_kit::duration::format_ms);
     flags.extend(expires.map(|expires| ("expires", expires)));
-    let mut line = "hob permission add".to_owned();
-    for (flag, value) in flags {
+    let flags = flags.into_iter().map(|(flag, value)| {
         // A value that begins with a dash would be read as a flag of its own.
         let glue = if value.starts_with('-') { '=' } else { ' ' };
-        line.push_str(&format!(" --{flag}{glue}{}", shell_word(&value)));
-    }
-    line
+        format!("--{flag}{glue}{}", shell_word(&value))
+    });
+    ["hob permission add".to_owned()]
+        .into_iter()
+        .chain(flags)
+        .collect()
 }
 
 /// A value as a shell takes it, whatever is in it; what would not show is spelt out.
@@ -161,8 +166,9 @@ fn shell_word(value: &str) -> String {
             '\'' | '\\' => out.extend(['\\', letter]),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
+            // Writing to a string cannot fail.
             control if control.is_control() => {
-                out.push_str(&format!("\\u{:04x}", u32::from(control)));
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
             }
             shown => out.push(shown),
         }
@@ -203,9 +209,9 @@ fn mode(mode: Mode) -> String {
     words.to_owned()
 }
 
-fn until(rule: &Rule, screen: &Screen) -> String {
+fn expires(rule: &Rule, screen: &Screen) -> String {
     match rule.expires_at {
-        None => "removed".to_owned(),
+        None => "never".to_owned(),
         Some(at) if at <= screen.now_ms => "expired".to_owned(),
         Some(at) => moment::short(at, screen),
     }

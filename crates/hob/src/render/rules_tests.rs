@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 
-fn terms(fields: serde_json::Value) -> AddParams {
+fn terms(fields: &serde_json::Value) -> Terms {
     let mut whole = json!({ "tool": "write", "decision": "allow", "scope": "always" });
     for (name, value) in fields.as_object().expect("an object") {
         whole[name] = value.clone();
@@ -14,7 +14,7 @@ fn terms(fields: serde_json::Value) -> AddParams {
     serde_json::from_value(whole).expect("terms")
 }
 
-fn rule(id: &str, terms: AddParams) -> Rule {
+fn rule(id: &str, terms: Terms) -> Rule {
     Rule {
         id: id.to_owned(),
         expires_at: terms.expires_ms.map(|ms| NOW + ms),
@@ -31,18 +31,18 @@ fn a_list_fits_the_screen_and_tells_its_rules_apart() {
         rules: vec![
             rule(
                 "0190163d-8694-7001",
-                terms(json!({ "scope": "folder", "folder": "/work/app", "path": "/work/app" })),
+                terms(&json!({ "scope": "folder", "folder": "/work/app", "path": "/work/app" })),
             ),
             rule(
                 "0190163d-8699-7002",
-                terms(json!({
+                terms(&json!({
                     "tool": "exec", "decision": "deny", "match": { "command": "rm *\u{1b}[2J" },
                     "scope": "session", "sessionKey": "chat:main", "expiresMs": 3_600_000,
                 })),
             ),
             rule(
                 "01901641-1111-7003",
-                terms(json!({
+                terms(&json!({
                     "tool": "*", "decision": "ask", "host": "*", "kind": "cron",
                     "path": "/a/very/long/path/".repeat(9),
                 })),
@@ -60,7 +60,7 @@ fn a_list_fits_the_screen_and_tells_its_rules_apart() {
 fn what_was_stored_is_said_whole() {
     let stored = rule(
         "r1",
-        terms(json!({
+        terms(&json!({
             "tool": "exec", "match": { "command": "cargo test *" }, "scope": "folder",
             "folder": "/work", "expiresMs": 86_400_000,
         })),
@@ -71,14 +71,14 @@ fn what_was_stored_is_said_whole() {
         "Stored r1: allow exec command='cargo test *' in folder /work, until 2026-11-16 21:37."
     );
     assert!(lines[1].ends_with("hob permission remove r1"), "{lines:?}");
-    let gone = removed(&rule("r2", terms(json!({}))), &Screen::plain(NOW));
+    let gone = removed(&rule("r2", terms(&json!({}))), &Screen::plain(NOW));
     assert_eq!(gone, ["Removed r2: allow write, always."]);
 }
 
 #[test]
 fn a_command_line_says_everything_a_shell_can_take() {
     let run = "0190163d-8694-739b-aea5-966c26f8ad91";
-    let whole = terms(json!({
+    let whole = terms(&json!({
         "tool": "exec", "match": { "command": "echo 'it' $HOME; -x", "cwd": "-a" },
         "path": "/w/a b", "host": "*.example.org", "scope": "run", "runId": run,
         "kind": "chat", "channel": "mail", "expiresMs": 604_800_000,
@@ -89,9 +89,9 @@ fn a_command_line_says_everything_a_shell_can_take() {
          --match cwd=-a --path '/w/a b' --host '*.example.org' --decision allow --scope run \
          --run 0190163d-8694-739b-aea5-966c26f8ad91 --kind chat --channel mail --expires 7d"
     );
-    let lines = AddParams {
+    let lines = Terms {
         matches: BTreeMap::from([("command".to_owned(), "a\nb'\\\u{1b}".to_owned())]),
-        ..terms(json!({}))
+        ..terms(&json!({}))
     };
     let line = add_line(&lines);
     assert!(line.contains(r"$'command=a\nb\'\\\u001b'"), "{line}");

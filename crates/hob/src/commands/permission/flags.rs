@@ -40,6 +40,7 @@ fn examples(lines: &[&str]) -> String {
 fn add() -> Command {
     Command::new("add")
         .about("Stores a rule for calls to come")
+        .override_usage("hob permission add --tool NAME --decision WORD --scope SCOPE [OPTIONS]")
         .long_about(
             "A rule covers a call when everything it names fits; what it does not name fits \
              any. In a pattern * stands for anything; in a command it stops at whatever a \

@@ -178,13 +178,16 @@ fn warnings(known: &[ToolSpec], terms: &AddParams) -> Vec<String> {
         let spec = tool(known, name);
         return spec.map_or_else(Vec::new, |spec| unknown_arguments(spec, terms));
     }
-    let mut line = format!("warning: no tool is called '{}' now.", one_line(name));
     let near = near(known, name);
-    if !near.is_empty() {
-        line.push_str(&format!(" Did you mean {}?", near.join(" or ")));
-    }
-    line.push_str(" The rule is stored and waits for it.");
-    vec![line]
+    let near = if near.is_empty() {
+        String::new()
+    } else {
+        format!(" Did you mean {}?", near.join(" or "))
+    };
+    let name = one_line(name);
+    vec![format!(
+        "warning: no tool is called '{name}' now.{near} The rule is stored and waits for it."
+    )]
 }
 
 fn covers_some(known: &[ToolSpec], name: &str) -> bool {

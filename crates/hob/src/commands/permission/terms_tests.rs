@@ -56,7 +56,7 @@ fn an_unknown_tool_or_argument_is_a_warning_with_near_names() {
     assert_eq!(warnings(&known, &terms("write", Some("path"))), [""; 0]);
     let said = warnings(&known, &terms("write", Some("pth"))).join("");
     assert!(
-        said.contains("no argument 'pth'") && said.contains("deep, path"),
+        said.contains("no argument 'pth'") && said.contains("path, deep"),
         "{said}"
     );
     assert_eq!(
