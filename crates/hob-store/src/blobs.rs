@@ -15,7 +15,7 @@ use crate::lanes::{Bulk, Step};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +28,8 @@ pub(crate) const INLINE_BYTES_MAX: usize = 64 * 1024;
 const WRITES_MAX: usize = 8;
 /// Files looked at in one step of a sweep.
 const SWEEP_STEP: usize = 32;
+/// Bytes read at once of a draft that becomes a blob.
+const ADOPT_STEP: usize = 64 * 1024;
 /// How the name of a blob in the making begins; the daemon's start follows.
 const DRAFT: &str = "new-";
 
@@ -112,28 +114,75 @@ impl Blobs {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if !self.folder.exists() {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700).create(&self.folder)?;
-        }
-        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
-        let draft = self.folder.join(format!("{DRAFT}{}-{number}", self.epoch));
-        let written = (|| {
+        self.make_folder()?;
+        let draft = self.draft();
+        let draft = &draft.path;
+        (|| {
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
                 .mode(0o600)
-                .open(&draft)?;
+                .open(draft)?;
             file.write_all(bytes)?;
             file.sync_all()?;
-            fs::rename(&draft, path)?;
+            fs::rename(draft, path)?;
             File::open(&self.folder)?.sync_all()
-        })();
-        if written.is_err() {
-            // The first error is the one to tell; the next start removes what is left.
-            let _ = fs::remove_file(&draft);
+        })()
+    }
+
+    pub(crate) fn make_folder(&self) -> io::Result<()> {
+        if !self.folder.exists() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700).create(&self.folder)?;
         }
-        written
+        Ok(())
+    }
+
+    /// A file in the making, beside the blobs.
+    pub(crate) fn draft(&self) -> Draft {
+        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{DRAFT}{}-{number}", self.epoch));
+        Draft { path }
+    }
+
+    /// Makes a blob of a draft, however large; answers its length too.
+    pub(crate) async fn adopt(self: &Arc<Self>, draft: Draft) -> Result<(Pin, u64), StoreError> {
+        let turn = self.writes.acquire().await;
+        let _turn = turn.map_err(|_| StoreError::Closed)?;
+        let blobs = Arc::clone(self);
+        let adopted = tokio::task::spawn_blocking(move || {
+            let adopted = blobs.adopt_now(&draft);
+            adopted.map_err(|error| io_error(&error))
+        });
+        let failed = |error| Err(StoreError::Internal(format!("a write failed: {error}")));
+        adopted.await.unwrap_or_else(failed)
+    }
+
+    fn adopt_now(self: &Arc<Self>, draft: &Draft) -> io::Result<(Pin, u64)> {
+        let mut file = File::open(&draft.path)?;
+        let mut digest = Sha256::new();
+        let mut buffer = vec![0; ADOPT_STEP];
+        let mut bytes = 0;
+        loop {
+            let count = file.read(&mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            digest.update(&buffer[..count]);
+            bytes += count as u64;
+        }
+        file.sync_all()?;
+        let pin = self.pin(Hash(digest.finalize().into()));
+        fs::rename(&draft.path, self.path(pin.hash))?;
+        File::open(&self.folder)?.sync_all()?;
+        Ok((pin, bytes))
+    }
+
+    /// A blob's file, for one who reads it bit by bit.
+    pub(crate) fn open(&self, hash: Hash) -> Result<File, StoreError> {
+        let path = self.path(hash);
+        let failed = |error| StoreError::Io(format!("'{}': {error}", path.display()));
+        File::open(&path).map_err(failed)
     }
 
     /// What a blob holds; refuses one that is not what its name says.
@@ -169,6 +218,19 @@ impl Blobs {
 
     fn pins(&self) -> MutexGuard<'_, HashMap<Hash, usize>> {
         self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file in the making; it goes when this is dropped, unless a blob was made of it.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) path: PathBuf,
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Usually it is a blob by now, or was never written.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -225,7 +287,8 @@ pub(crate) fn is_named(batch: &Batch<'_>, hash: Hash) -> rusqlite::Result<bool> 
 
 pub(crate) const NAMED: &str = "SELECT 1 FROM run_tasks WHERE params_blob = ?1
      UNION ALL SELECT 1 FROM journal WHERE blob = ?1
-     UNION ALL SELECT 1 FROM changes WHERE blob = ?1";
+     UNION ALL SELECT 1 FROM changes WHERE blob = ?1
+     UNION ALL SELECT 1 FROM outputs WHERE blob = ?1";
 
 /// Bulk work: finds files that no row names.
 #[derive(Debug)]

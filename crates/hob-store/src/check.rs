@@ -77,7 +77,8 @@ fn check_blobs(sql: &Connection, folder: &Path, verdict: &mut Verdict) -> Result
     let mut select = sql.prepare(
         "SELECT params_blob FROM run_tasks WHERE params_blob IS NOT NULL
          UNION SELECT blob FROM journal WHERE blob IS NOT NULL
-         UNION SELECT blob FROM changes WHERE blob IS NOT NULL",
+         UNION SELECT blob FROM changes WHERE blob IS NOT NULL
+         UNION SELECT blob FROM outputs",
     )?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {

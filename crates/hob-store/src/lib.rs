@@ -7,6 +7,7 @@
 //! - `readers`: a few connections for everything that only reads
 //! - `sessions`, `runs`, `tokens`, `events`, `retention`: the SQL of each thing
 //! - `changes`: what runs changed in files, for undoing
+//! - `outputs`: what tools said at length, for a while
 //! - `blobs`: what is too large for a row
 //! - `health`, `check`: whether the files are sound
 //! - `settings`: what a person may choose
@@ -30,6 +31,7 @@ mod lanes;
 mod mark;
 mod migrations;
 mod opening;
+mod outputs;
 #[cfg(test)]
 mod page_limit;
 mod readers;
@@ -49,6 +51,7 @@ mod writer;
 pub use changes::{Change, Former, NewChange};
 pub use check::Verdict;
 pub use error::StoreError;
+pub use outputs::{NewOutput, Output, OutputDraft};
 pub use runs::{
     Accepted, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
     RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,

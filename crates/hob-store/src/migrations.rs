@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_house.sql"),
     include_str!("migrations/0002_runs.sql"),
     include_str!("migrations/0003_changes.sql"),
+    include_str!("migrations/0004_outputs.sql"),
 ];
 
 /// The schema this program writes.

@@ -13,8 +13,9 @@
 //! - `walk`, `tree`, `diff`: looking through folders, and what a change looks like
 //! - `commands`: what the tools that run programs share: the sandbox, its limits, what a person is
 //!   shown
-//! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`:
-//!   the tools
+//! - [`kept`]: what is too long to be told
+//! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
+//!   `process`, `output`: the tools
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
@@ -29,12 +30,15 @@ mod exec;
 mod glob;
 mod grep;
 mod ground;
+pub mod kept;
 mod list;
 mod lookup;
 #[path = "move/mod.rs"]
 mod moving;
 pub mod outcome;
 pub mod outlet;
+mod output;
+mod process;
 mod protected;
 mod put;
 mod read;
@@ -108,6 +112,8 @@ pub fn entries() -> &'static [Entry] {
         moving::ENTRY,
         remove::ENTRY,
         exec::ENTRY,
+        process::ENTRY,
+        output::ENTRY,
     ]
 }
 

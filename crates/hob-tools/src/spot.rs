@@ -35,6 +35,12 @@ impl From<NotOpened> for Refused {
     }
 }
 
+impl From<hob_exec::ExecError> for Refused {
+    fn from(reason: hob_exec::ExecError) -> Self {
+        Refused(reason.to_string())
+    }
+}
+
 /// A place.
 #[derive(Clone, Debug)]
 pub(crate) struct Spot {

@@ -265,16 +265,13 @@ impl House<'_> {
     /// found out by the first of them.
     fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
         let env = &self.world.env;
-        Commands {
-            spawner: Spawner::new(SpawnerParts {
-                shim: hob_exec::spawner::own_shim(),
-                env: env.clone(),
-                tasks: tasks.clone(),
-                facts: None,
-            }),
-            settings,
-            person_home: env.os("HOME").map(PathBuf::from),
-        }
+        let spawner = Spawner::new(SpawnerParts {
+            shim: hob_exec::spawner::own_shim(),
+            env: env.clone(),
+            tasks: tasks.clone(),
+            facts: None,
+        });
+        Commands::new(spawner, settings, env.os("HOME").map(PathBuf::from))
     }
 
     /// Serves the models, the agent that asks them, and what that costs: last, because runs of a

@@ -8,6 +8,7 @@ use super::telling::Telling;
 use bytes::Bytes;
 use hob_bus::Call;
 use hob_core::permission::{Approved, Work};
+use hob_tools::kept::bounded_and_kept;
 use hob_tools::outcome::{bounded, failed};
 use hob_tools::outlet::Outlet;
 use hob_tools::{Entry, Running};
@@ -82,6 +83,7 @@ impl Bench {
         let flight = self.flights.begin(key)?;
         let approved = self.approve(call, &tool, params).await?;
         let telling = Telling::begin(&self.shared, approved.call()).await;
+        let context = approved.call().context.clone();
         let done = match &tool.maker {
             Maker::House(entry) => {
                 let outlet = Outlet::default();
@@ -102,6 +104,13 @@ impl Bench {
                 self.run_outside(&tool, service, work, flight.stop()).await
             }
         };
+        let done = match done {
+            Ok(done) => {
+                let ground = &self.shared.ground;
+                Ok(bounded_and_kept(done, &tool.spec.name, &context, ground).await)
+            }
+            Err(error) => Err(error),
+        };
         telling.finish(&done);
         done
     }
@@ -115,7 +124,7 @@ impl Bench {
     ) -> Result<Executed, WireError> {
         let limit = Duration::from_millis(self.timeout_ms(spec));
         let told = tokio::select! {
-            done = &mut work => return Ok(bounded(done)),
+            done = &mut work => return Ok(done),
             () = sleep(limit) => late(spec, limit),
             () = stop.cancelled() => Err(stopped()),
         };
@@ -125,7 +134,7 @@ impl Bench {
         // What runs programs ends them, and says how far they came.
         stop.cancel();
         match timeout(STOP_GRACE, work).await {
-            Ok(done) => Ok(bounded(done)),
+            Ok(done) => Ok(done),
             Err(_) => told,
         }
     }
@@ -403,7 +412,7 @@ fn check_arguments(tool: &Tool, args: &serde_json::Value) -> Result<(), Box<Exec
 /// A service's answer, or what became of it.
 fn heard(tool: &Tool, answer: Result<Executed, WireError>) -> Result<Executed, WireError> {
     match answer {
-        Ok(executed) => Ok(bounded(executed)),
+        Ok(executed) => Ok(executed),
         Err(error) if error.code == ErrorCode::ServiceUnavailable => {
             let name = &tool.spec.name;
             let message = format!(
@@ -411,10 +420,10 @@ fn heard(tool: &Tool, answer: Result<Executed, WireError>) -> Result<Executed, W
             );
             Err(WireError::new(ErrorCode::ServiceUnavailable, message))
         }
-        Err(error) => Ok(bounded(failed(format!(
+        Err(error) => Ok(failed(format!(
             "'{}' failed: {}",
             tool.spec.name, error.message
-        )))),
+        ))),
     }
 }
 

@@ -1,15 +1,20 @@
 //! Taking back what a run changed in files.
 //!
 //! Invariants: only of a run that has ended; a change that was undone is not undone again; what
-//! could not be undone is told, each with its reason.
+//! could not be undone is told, each with its reason; so are commands, whose changes nobody keeps.
 
 use super::Shared;
 use hob_store::Change;
 use hob_tools::undo::{Undoing, undo as undo_change};
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::RunState;
+use hob_wire::rooms::agent::{CallState, RunSelector, RunState, Status};
 use hob_wire::rooms::tool::{Undone, UndoneChange};
 use hob_wire::{ErrorCode, WireError};
+
+/// Commands of a run that are named.
+const COMMANDS_SHOWN_MAX: usize = 20;
+/// Letters of each.
+const COMMAND_CHARS_MAX: usize = 120;
 
 /// Undoes everything that is kept of a run, the newest first.
 pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireError> {
@@ -20,7 +25,10 @@ pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireErro
     }
     let _turn = shared.undo.lock().await;
     let changes = shared.store.changes(&run).await?;
-    let mut undone = Undone::default();
+    let mut undone = Undone {
+        notes: commands_note(shared, run).await,
+        ..Undone::default()
+    };
     if changes.is_empty() {
         let note = "Nothing is kept of this run: it changed no file, or it is too long ago.";
         undone.notes.push(note.to_owned());
@@ -45,6 +53,44 @@ pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireErro
         undone.notes.push(note.to_owned());
     }
     Ok(undone)
+}
+
+/// What a person must know of the commands a run ran: nobody keeps what they change.
+async fn commands_note(shared: &Shared, run: RunId) -> Vec<String> {
+    let selector = RunSelector {
+        session_key: None,
+        run_id: Some(run),
+    };
+    let Ok(view) = shared.caller.call::<Status>(&selector).await else {
+        return Vec::new();
+    };
+    let ran = view.calls.iter().filter(|call| {
+        let is_begun = !matches!(call.state, CallState::Asked | CallState::Denied);
+        is_begun && (call.call.name == "exec" || call.call.name == "process")
+    });
+    let mut lines: Vec<String> = ran.filter_map(|call| command(&call.call.args)).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    let more = lines.len().saturating_sub(COMMANDS_SHOWN_MAX);
+    lines.truncate(COMMANDS_SHOWN_MAX);
+    if more > 0 {
+        lines.push(format!("… and {more} more"));
+    }
+    let lines = lines.join("; ");
+    vec![format!(
+        "What commands changed is not kept and cannot be undone here. This run ran: {lines}"
+    )]
+}
+
+/// The command line of a call, in one short line.
+fn command(args: &serde_json::Value) -> Option<String> {
+    let command = args["command"].as_str()?;
+    let mut line: String = command.chars().take(COMMAND_CHARS_MAX).collect();
+    if line.len() < command.len() {
+        line.push('…');
+    }
+    Some(format!("`{}`", line.replace(['\n', '\r'], " ")))
 }
 
 async fn undo_one(shared: &Shared, change: Change) -> ((String, String), Undoing) {

@@ -1,11 +1,10 @@
-//! What goes with a deleted session: its runs, their journals and what they
-//! changed in files, in small steps. The ledger
-//! stays: money was spent.
+//! What goes with a deleted session: its runs, their journals, what they changed in files and what
+//! their tools said at length, in small steps. The ledger stays: money was spent.
 
 use crate::batch::Batch;
 use crate::blobs::Hash;
-use crate::changes::OF_DELETED;
 use crate::error::{StoreError, Trouble};
+use crate::{changes, outputs};
 use rusqlite::{OptionalExtension, Row};
 
 /// Journal entries removed in one step.
@@ -35,7 +34,10 @@ pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble>
     };
     let mut gone = take(batch, ENTRIES, (run, JOURNAL_STEP))?;
     if gone.is_empty() {
-        gone = take(batch, OF_DELETED, (run, JOURNAL_STEP))?;
+        gone = take(batch, changes::OF_DELETED, (run, JOURNAL_STEP))?;
+    }
+    if gone.is_empty() {
+        gone = take(batch, outputs::OF_DELETED, (run, JOURNAL_STEP))?;
     }
     if gone.is_empty() {
         let task = take(batch, TASK, [run])?;

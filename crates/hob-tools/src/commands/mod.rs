@@ -12,6 +12,7 @@ mod walls;
 
 use crate::beneath;
 use crate::outcome::failed;
+use crate::process::Owners;
 use crate::spot::{Refused, hash};
 use crate::{Ground, Look};
 use hob_core::permission::Work;
@@ -112,16 +113,43 @@ pub const KEYS: &[Key] = &[
         "How much of a command's whole output is kept when it is longer than what is shown, in MiB.",
     )
     .live(),
+    Key::new(
+        "exec.kept_mib",
+        Kind::Integer {
+            min: 1,
+            max: 1_048_576,
+        },
+        "512",
+        "How much of outputs that were too long to be shown is kept in all, in MiB; the oldest go first.",
+    )
+    .live(),
 ];
 
-/// How programs are run.
+/// How programs are run; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Commands {
-    pub spawner: Spawner,
+    pub(crate) spawner: Spawner,
     /// For the keys of `exec.*`.
-    pub settings: watch::Receiver<Arc<Settings>>,
-    /// The person's own home, whose start-up files are protected.
-    pub person_home: Option<PathBuf>,
+    pub(crate) settings: watch::Receiver<Arc<Settings>>,
+    person_home: Option<PathBuf>,
+    /// Whose each background process is.
+    pub(crate) owners: Owners,
+}
+
+impl Commands {
+    /// `person_home` is the person's own, whose start-up files are protected.
+    pub fn new(
+        spawner: Spawner,
+        settings: watch::Receiver<Arc<Settings>>,
+        person_home: Option<PathBuf>,
+    ) -> Commands {
+        Commands {
+            spawner,
+            settings,
+            person_home,
+            owners: Owners::default(),
+        }
+    }
 }
 
 /// A command line and where it runs.
@@ -223,9 +251,8 @@ impl Errand {
     /// Which level the walls would have, or why they cannot stand. Blocks.
     fn level(&self, commands: &Commands, ground: &Ground) -> Result<Level, Refused> {
         let facts = tokio::runtime::Handle::current().block_on(commands.spawner.facts());
-        let told = |error: hob_exec::ExecError| Refused(error.to_string());
         let policy = self.policy(ground, false)?;
-        facts.map_err(told)?.choose(&policy).map_err(told)
+        Ok(facts?.choose(&policy)?)
     }
 
     fn policy(&self, ground: &Ground, whole: bool) -> Result<hob_exec::Policy, Refused> {

@@ -6,11 +6,12 @@
 use crate::commands::{self, COMMAND_CHARS_MAX, Errand, ROOM_TIMEOUT_MS, Said, TIMEOUT_MS_MAX};
 use crate::outcome::said;
 use crate::spot::Refused;
-use crate::{Entry, Ground, Look, Looks, Running, arguments};
+use crate::{Entry, Ground, Look, Looks, Running, arguments, kept};
 use hob_core::permission::{Approved, Work};
 use hob_exec::order::{Cause, Ended};
 use hob_exec::output::{Kept, Source};
 use hob_exec::{Child, Exit, Feed};
+use hob_store::Store;
 use hob_wire::rooms::tool::{Executed, OutputStream, Probed};
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
@@ -121,6 +122,7 @@ fn run(call: Approved<Work>, ground: Ground) -> Running {
 
 async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     let seen = ground.clone();
+    let context = work.context.clone();
     let planned = tokio::task::spawn_blocking(move || {
         commands::check_state(&work, &look(&work, &seen))?;
         errand(&work)
@@ -132,10 +134,20 @@ async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     let deadline = commands::deadline(commands, args.timeout_ms);
     plan.deadline = Some(deadline);
     plan.feed = Feed::Chunks;
-    let told = |error: hob_exec::ExecError| Refused(error.to_string());
-    let child = commands.spawner.spawn(plan).await.map_err(told)?;
-    let exit = watch(&child, ground).await.map_err(told)?;
-    Ok(answer(&exit, deadline.as_millis()))
+    let draft = ground.store().map(Store::output_draft);
+    plan.output_file = draft.as_ref().map(|draft| draft.path().to_owned());
+    let child = commands.spawner.spawn(plan).await?;
+    let exit = watch(&child, ground).await?;
+    let mut answer = answer(&exit, deadline.as_millis());
+    let is_cut = exit.stdout.is_truncated() || exit.stderr.is_truncated();
+    if let Some(draft) = draft.filter(|_| is_cut) {
+        let lacks = exit.output_file.is_none_or(|(_, lacks)| lacks);
+        let new = kept::output_of("exec", &context, lacks, ground);
+        if let Some(id) = kept::keep_draft(draft, new, ground).await {
+            kept::name_it(&mut answer, id);
+        }
+    }
+    Ok(answer)
 }
 
 /// Hands on what it prints until it ends; ends it when the call is stopped.

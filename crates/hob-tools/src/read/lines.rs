@@ -14,24 +14,24 @@ const SCAN_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Page {
-    pub(super) text: String,
+pub(crate) struct Page {
+    pub(crate) text: String,
     /// Lines in `text`.
-    pub(super) lines: usize,
+    pub(crate) lines: usize,
     /// Lines the file was seen to have, as far as it was read.
-    pub(super) seen: usize,
+    pub(crate) seen: usize,
     /// Whether lines follow.
-    pub(super) more: bool,
+    pub(crate) more: bool,
 }
 
-pub(super) struct Lines<R: Read> {
+pub(crate) struct Lines<R: Read> {
     source: BufReader<io::Take<R>>,
     /// How much of the line at hand was left out.
     cut_bytes: usize,
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Lines {
             source: BufReader::new(source.take(SCAN_BYTES_MAX)),
             cut_bytes: 0,
@@ -39,7 +39,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// `count` lines from line `first` on, counted from 1.
-    pub(super) fn page(mut self, first: usize, count: usize) -> io::Result<Page> {
+    pub(crate) fn page(mut self, first: usize, count: usize) -> io::Result<Page> {
         let mut page = Page::default();
         let mut line = Vec::new();
         while self.next_line(&mut line)? {

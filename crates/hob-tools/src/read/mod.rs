@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::io::{self, Read, Seek};
 
-mod lines;
+pub(crate) mod lines;
 
 /// Lines of one answer, unless told.
 const LINES_DEFAULT: usize = 1_000;

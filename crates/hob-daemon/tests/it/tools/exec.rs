@@ -6,7 +6,7 @@ use crate::permissions::settings;
 use hob_daemon::tool::Commands;
 use hob_exec::{Level, Spawner, SpawnerParts};
 use hob_kit::world::Env;
-use hob_wire::rooms::tool::{Cancel, CancelParams, Executed};
+use hob_wire::rooms::tool::{Cancel, CancelParams, Executed, Preview};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ fn shim() -> Vec<OsString> {
 }
 
 /// A house whose commands run at this level; the machine must have it.
-async fn house_at(level: Level, text: &str) -> House {
+pub(super) async fn house_at(level: Level, text: &str) -> House {
     let outside = Env::capture();
     let path = outside.os("PATH").expect("a path").to_owned();
     // Where bubblewrap is looked for decides the level.
@@ -33,20 +33,17 @@ async fn house_at(level: Level, text: &str) -> House {
     assert_eq!(facts.level(), level, "{}", facts.remedy());
     house_running(text, |fixture| {
         let env = [("PATH", path), ("HOB_CANARY", "canary-env".into())];
-        Some(Commands {
-            spawner: Spawner::new(SpawnerParts {
-                shim: shim(),
-                env: Env::from_pairs(env),
-                tasks: fixture.tasks.clone(),
-                facts: Some(facts),
-            }),
-            settings: settings(text),
-            person_home: None,
-        })
+        let spawner = Spawner::new(SpawnerParts {
+            shim: shim(),
+            env: Env::from_pairs(env),
+            tasks: fixture.tasks.clone(),
+            facts: Some(facts),
+        });
+        Some(Commands::new(spawner, settings(text), None))
     })
 }
 
-const LEVELS: [Level; 2] = [Level::Bubblewrap, Level::Landlock];
+pub(super) const LEVELS: [Level; 2] = [Level::Bubblewrap, Level::Landlock];
 
 /// Runs a command that a person approves.
 async fn exec(house: &House, call: &str, args: Value) -> Executed {
@@ -54,7 +51,7 @@ async fn exec(house: &House, call: &str, args: Value) -> Executed {
     house.execute(&approved).await.expect("is answered")
 }
 
-fn metadata<'e>(executed: &'e Executed, name: &str) -> &'e Value {
+pub(super) fn metadata<'e>(executed: &'e Executed, name: &str) -> &'e Value {
     &executed.metadata.as_ref().expect("is there")[name]
 }
 
@@ -73,6 +70,174 @@ async fn a_command_runs_in_the_workspace_with_its_real_exit_code() {
         assert_eq!(made.expect("was written"), "new\n");
         house.fixture.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_person_sees_what_runs_and_a_changed_script_is_not_run() {
+    let house = house_at(Level::Bubblewrap, "").await;
+    let script = house.workspace.path().join("go.sh");
+    std::fs::write(&script, "echo tame\n").expect("writes");
+    let call = || house.call("c1", "exec", json!({ "command": "bash go.sh" }));
+    let approved = house.approved(call()).await;
+    std::fs::write(&script, "echo wild > wild.txt\n").expect("writes");
+    let refused = house.execute(&approved).await.expect_err("is refused");
+    assert_eq!(refused.code, hob_wire::ErrorCode::Forbidden);
+    assert!(!house.workspace.path().join("wild.txt").exists());
+    let seen = house.fixture.caller().call::<Preview>(&call()).await;
+    let text = seen.expect("is shown").text.expect("is shown");
+    for part in [
+        "bash -c bash go.sh",
+        "sandbox: bubblewrap",
+        "network: off",
+        "echo wild > wild.txt",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_folder_below_the_workspace_is_where_it_runs_and_no_other() {
+    let house = house_at(Level::Bubblewrap, "").await;
+    std::fs::create_dir(house.workspace.path().join("sub")).expect("made");
+    let done = exec(&house, "c1", json!({ "command": "pwd", "cwd": "sub" })).await;
+    assert!(words(&done).ends_with("/sub\n"), "{}", words(&done));
+    for cwd in ["..", "/", "/etc"] {
+        let done = exec(&house, "c2", json!({ "command": "touch x", "cwd": cwd })).await;
+        assert!(done.is_error && words(&done).contains("leads out of the workspace"));
+    }
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn walls_stand_at_both_levels() {
+    for level in LEVELS {
+        let house = house_at(level, "").await;
+        let root = house.workspace.path();
+        std::fs::create_dir_all(root.join("lib/.git/hooks")).expect("made");
+        std::fs::create_dir_all(root.join(".git/hooks")).expect("made");
+        let home = house.fixture.home.root().to_owned();
+        std::fs::write(home.join("owner.token"), "canary-token").expect("writes");
+        let command = format!(
+            "cat {home}/owner.token; ls {home}/run; env; cat /proc/*/environ | tr '\\0' '\\n';
+             echo x > .git/hooks/post; echo x > lib/.git/hooks/post; mkdir -p lib/new && echo ok > lib/new/a;
+             echo x > /etc/hob-was-here; echo x > {home}/x; true",
+            home = home.display()
+        );
+        let done = exec(&house, "c1", json!({ "command": command })).await;
+        let text = words(&done);
+        assert!(!text.contains("canary"), "{level:?}: {text}");
+        assert!(!root.join(".git/hooks/post").exists(), "{level:?}");
+        assert!(!root.join("lib/.git/hooks/post").exists(), "{level:?}");
+        assert!(!home.join("x").exists(), "{level:?}");
+        let made = std::fs::read_to_string(root.join("lib/new/a")).expect("is allowed");
+        assert_eq!(made, "ok\n");
+        let only = exec(
+            &house,
+            "c2",
+            json!({ "command": "env | cut -d= -f1 | sort" }),
+        )
+        .await;
+        let allowed = [
+            hob_exec::environment::PASSED,
+            &["PWD", "SHLVL", "_", "OLDPWD"],
+        ]
+        .concat();
+        for name in words(&only).lines() {
+            assert!(allowed.contains(&name), "{level:?}: {name}");
+        }
+        house.fixture.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_network_is_off_unless_it_is_approved() {
+    for level in LEVELS {
+        let house = house_at(level, "").await;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+        let port = listener.local_addr().expect("has one").port();
+        let command = format!("echo hi > /dev/tcp/127.0.0.1/{port} && echo GOT");
+        let off = exec(&house, "c1", json!({ "command": command })).await;
+        assert!(!words(&off).contains("GOT"), "{level:?}: {}", words(&off));
+        let on = json!({ "command": command, "network": true });
+        let on = exec(&house, "c2", on).await;
+        assert!(words(&on).contains("GOT"), "{level:?}: {}", words(&on));
+        house.fixture.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded_and_its_whole_is_kept_up_to_the_limit() {
+    let house = house_at(Level::Bubblewrap, "[exec]\noutput_mib = 2\n").await;
+    let command = "echo first; yes 0123456789abcdef | head -c 200M; echo; echo last";
+    let done = exec(&house, "c1", json!({ "command": command })).await;
+    let text = words(&done);
+    assert!(text.len() < 80_000, "{}", text.len());
+    assert!(text.starts_with("first\n") && text.contains("\nlast\n"));
+    assert!(metadata(&done, "bytes").as_u64() > Some(200 * 1024 * 1024));
+    let id = metadata(&done, "outputId").clone();
+    let read = |call: &str, session: &str| {
+        let args = json!({ "id": id, "line": 100_000, "lines": 3 });
+        let mut call = house.call(call, "output", args);
+        call.context.session_key = Some(session.to_owned());
+        call
+    };
+    let mine = house.approved(read("c2", "chat:main")).await;
+    let page = house.execute(&mine).await.expect("is answered");
+    assert!(
+        words(&page).starts_with("0123456789abcdef\n"),
+        "{}",
+        words(&page)
+    );
+    let others = house.approved(read("c3", "chat:other")).await;
+    let refused = house.execute(&others).await.expect("is answered");
+    assert!(refused.is_error, "{}", words(&refused));
+    let blobs = std::fs::read_dir(house.fixture.home.blobs()).expect("listed");
+    let kept: u64 = blobs
+        .map(|blob| blob.expect("is one").metadata().expect("has").len())
+        .sum();
+    assert_eq!(kept, 2 * 1024 * 1024);
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_told_as_text() {
+    let house = house_at(Level::Bubblewrap, "").await;
+    let command = "head -c 300000 /dev/urandom; printf 'a\\0b\\xff'";
+    let done = exec(&house, "c1", json!({ "command": command })).await;
+    assert_eq!(metadata(&done, "bytes"), 300_004);
+    serde_json::to_string(&done).expect("is a message");
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn watchers_hear_of_a_call_in_order() {
+    let house = house_at(Level::Bubblewrap, "").await;
+    let command = "for n in 1 2 3; do echo out $n; sleep 0.2; done; echo err >&2";
+    let call = house
+        .approved(house.call("c1", "exec", json!({ "command": command })))
+        .await;
+    let running = start(&house, call);
+    let (_, started) = house.fixture.heard("tool.started").await;
+    assert_eq!(started["tool"], "exec");
+    assert_eq!(started["callId"], "c1");
+    assert_eq!(started["args"]["command"], command);
+    let (mut out, mut err) = (String::new(), String::new());
+    while err != "err\n" {
+        let (_, piece) = house.fixture.heard("tool.output").await;
+        let text = piece["text"].as_str().expect("is a text");
+        assert!(piece["dropped"].is_null());
+        match piece["stream"].as_str() {
+            Some("stdout") => out.push_str(text),
+            _ => err.push_str(text),
+        }
+    }
+    assert_eq!(out, "out 1\nout 2\nout 3\n");
+    let (_, finished) = house.fixture.heard("tool.finished").await;
+    assert_eq!(finished["isError"], false);
+    assert!(finished["durationMs"].as_u64() >= Some(500));
+    running.await.expect("ends").expect("is answered");
+    house.fixture.close().await;
 }
 
 #[tokio::test]

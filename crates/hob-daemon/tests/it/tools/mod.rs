@@ -1,6 +1,7 @@
 //! `tool.*` through the bus: the tools of the house, and those of services outside.
 //!
 //! - `exec`: commands behind real walls, at both levels of the sandbox
+//! - `processes`: what runs on in the background
 //! - `files`: tools that change files
 //! - `offers`: what a service may put on the shelf, and how long it stays there
 //! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
@@ -9,6 +10,7 @@ mod calls;
 mod exec;
 mod files;
 mod offers;
+mod processes;
 
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, run, settings};
@@ -162,6 +164,8 @@ fn house_tools(others: &[&str]) -> Vec<String> {
         "grep",
         "list",
         "move",
+        "output",
+        "process",
         "read",
         "remove",
         "time",

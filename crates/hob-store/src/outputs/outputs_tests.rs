@@ -1,0 +1,102 @@
+//! What is kept comes back to its own session; the oldest goes, with its file.
+
+use super::NewOutput;
+use crate::{Store, StoreError, StoreOptions};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use std::io::Read;
+
+fn house() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let (publisher, _) = hob_bus::publisher();
+    let store = Store::open(StoreOptions {
+        database: folder.path().join("hob.db"),
+        clock: Clock::manual(1_000_000),
+        dice: Dice::seeded(1),
+        publisher,
+        had_life: false,
+    });
+    (folder, store.unwrap())
+}
+
+fn new(session: Option<&str>) -> NewOutput {
+    NewOutput {
+        session: session.map(str::to_owned),
+        run: None,
+        tool: "exec".to_owned(),
+        is_cut: true,
+        total_bytes_max: 1_000,
+    }
+}
+
+async fn text(store: &Store, id: i64, session: Option<&str>) -> Result<String, StoreError> {
+    let mut text = String::new();
+    let mut output = store.output(id, session).await?;
+    output.file.read_to_string(&mut text).unwrap();
+    assert_eq!(output.bytes, text.len() as u64);
+    Ok(text)
+}
+
+fn files(folder: &tempfile::TempDir) -> usize {
+    let listed = std::fs::read_dir(folder.path().join("blobs"));
+    listed.map_or(0, Iterator::count)
+}
+
+#[tokio::test]
+async fn an_output_is_read_by_its_own_session_only() {
+    let (_folder, store) = house();
+    let id = store.keep_output(new(Some("a")), b"whole".to_vec()).await;
+    let id = id.unwrap();
+    assert_eq!(text(&store, id, Some("a")).await.unwrap(), "whole");
+    for other in [Some("b"), None] {
+        let refused = text(&store, id, other).await.unwrap_err();
+        assert!(matches!(refused, StoreError::NotFound(_)));
+    }
+    let own = store
+        .keep_output(new(None), b"mine".to_vec())
+        .await
+        .unwrap();
+    assert_eq!(text(&store, own, None).await.unwrap(), "mine");
+    text(&store, own, Some("a")).await.unwrap_err();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_draft_becomes_an_output_or_goes() {
+    let (folder, store) = house();
+    let draft = store.output_draft();
+    std::fs::write(draft.path(), "grown").unwrap();
+    let id = store.keep_draft(new(Some("a")), draft).await.unwrap();
+    assert_eq!(text(&store, id, Some("a")).await.unwrap(), "grown");
+    let dropped = store.output_draft();
+    std::fs::write(dropped.path(), "dropped").unwrap();
+    assert_eq!(files(&folder), 2);
+    drop(dropped);
+    assert_eq!(files(&folder), 1);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_oldest_go_with_their_files() {
+    let (folder, store) = house();
+    let mut ids = Vec::new();
+    for letter in b'a'..=b'e' {
+        let kept = store.keep_output(new(Some("a")), vec![letter; 400]).await;
+        ids.push(kept.unwrap());
+    }
+    for id in &ids[..3] {
+        text(&store, *id, Some("a")).await.unwrap_err();
+    }
+    for id in &ids[3..] {
+        text(&store, *id, Some("a")).await.unwrap();
+    }
+    // Files go right after the commit; the writer needs a moment.
+    for _ in 0..500 {
+        if files(&folder) == 2 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(files(&folder), 2);
+    store.close().await;
+}
