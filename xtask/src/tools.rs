@@ -21,6 +21,11 @@ struct Tool {
 enum Probe {
     /// Any of these programs, asked for its version.
     Program(&'static [&'static str]),
+    /// A program that tells its version with a flag of its own.
+    Flag {
+        program: &'static str,
+        flag: &'static str,
+    },
     /// A file below the tools' folder that holds this text: a library of the pinned version.
     File {
         path: &'static str,
@@ -61,6 +66,15 @@ const TOOLS: &[Tool] = &[
         probe: Probe::Program(&["curl"]),
         package: Package::Apt("curl"),
         needed_by: "fault 68 (network off)",
+    },
+    Tool {
+        name: "tmux",
+        probe: Probe::Flag {
+            program: "tmux",
+            flag: "-V",
+        },
+        package: Package::Apt("tmux"),
+        needed_by: "the ordinary story in a real terminal",
     },
     Tool {
         name: "python3",
@@ -178,6 +192,9 @@ impl Toolbox {
             Probe::Program(names) => names
                 .iter()
                 .any(|name| shell::quietly(self.equip(shell::program(name).arg("--version")))),
+            Probe::Flag { program, flag } => {
+                shell::quietly(self.equip(shell::program(program).arg(flag)))
+            }
             Probe::File { path, holds } => {
                 let text = std::fs::read_to_string(self.folder.join(path));
                 text.is_ok_and(|text| text.contains(holds))

@@ -30,14 +30,14 @@ impl Terminal {
         let is_terminal = stdout.is_terminal();
         let screen = Screen {
             width: is_terminal.then(|| size().0),
-            rows: is_terminal.then(|| size().1),
+            rows: (is_terminal && can_go_back(&world.env)).then(|| size().1),
             colour: is_terminal && wants_colour(&world.env),
             zone: jiff::tz::TimeZone::system(),
             now_ms: world.clock.wall_ms(),
         };
         let asides = Screen {
             width: io::stderr().is_terminal().then(|| size().0),
-            rows: io::stderr().is_terminal().then(|| size().1),
+            rows: (io::stderr().is_terminal() && can_go_back(&world.env)).then(|| size().1),
             colour: io::stderr().is_terminal() && wants_colour(&world.env),
             ..screen.clone()
         };
@@ -135,7 +135,12 @@ impl std::fmt::Debug for Terminal {
 }
 
 fn wants_colour(env: &Env) -> bool {
-    env.text("NO_COLOR").is_none() && env.text("TERM") != Some("dumb")
+    env.text("NO_COLOR").is_none() && can_go_back(env)
+}
+
+/// Whether a terminal understands more than lines.
+fn can_go_back(env: &Env) -> bool {
+    env.text("TERM") != Some("dumb")
 }
 
 /// Columns and rows, as they are now.

@@ -77,6 +77,11 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         Person::find()
     };
     params.unattended = person.is_none();
+    if person.is_some()
+        && let Some(note) = order::wide_place(context, &params)
+    {
+        Terminal::note(context.terminal.asides().paint(Tone::Quiet, &note));
+    }
     let setting = Setting {
         context,
         client: &client,
@@ -91,8 +96,8 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         && screen.width.is_some()
         && !context.terminal.json
     {
-        let footer = lines::footer(completed, ending.took_ms);
-        Terminal::note(screen.paint(Tone::Quiet, &footer));
+        let footer = lines::footer(completed, ending.took_ms, &Terminal::measured(screen));
+        Terminal::note(footer);
     }
     ending.result().map_err(advice::with_first_steps)
 }

@@ -178,8 +178,12 @@ impl Chat<'_> {
         if let Some(completed) = &ending.completed
             && completed.success
         {
-            // A blank line ends the turn.
-            self.aside(&format!("{}\n", lines::footer(completed, ending.took_ms)));
+            let screen = Terminal::measured(self.setting.context.terminal.asides());
+            let footer = lines::footer(completed, ending.took_ms, &screen);
+            if !self.editor.is_script() {
+                // A blank line ends the turn.
+                Terminal::note(format!("{footer}\n"));
+            }
         }
         match ending.result() {
             Ok(()) => Ok(()),
@@ -210,6 +214,9 @@ impl Chat<'_> {
             let screen = self.setting.context.terminal.asides();
             let page = chat::greeting(&self.params, earlier.as_ref(), screen);
             page.iter().for_each(Terminal::note);
+            if let Some(note) = order::wide_place(self.setting.context, &self.params) {
+                self.aside(&note);
+            }
         }
         if earlier.is_none() {
             return Ok(());

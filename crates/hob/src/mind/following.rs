@@ -195,6 +195,7 @@ impl<'c> Following<'c> {
                 Ok(())
             }
             Heard::Tool(tool) => self.shown.tool(&tool),
+            Heard::Output(output) => self.shown.output(&output),
             Heard::Step(step) => self.shown.step(&step),
             Heard::Asked(asked) => {
                 self.waiting.push_back(asked);

@@ -10,6 +10,7 @@ use hob_wire::rooms::agent::{
     RunStep, RunStepPayload, RunTool, RunToolPayload,
 };
 use hob_wire::rooms::permission::{Answered, PermissionAnswered, PermissionRequested};
+use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
 use serde::Deserialize;
 
 /// What an event says.
@@ -17,6 +18,8 @@ use serde::Deserialize;
 pub enum Heard {
     Piece(RunDeltaPayload),
     Tool(Box<RunToolPayload>),
+    /// What a running tool prints.
+    Output(ToolOutputPayload),
     Step(RunStepPayload),
     Asked(Asked),
     Answered(Answered),
@@ -43,6 +46,7 @@ pub fn heard(event: &Event, run: RunId) -> Option<Heard> {
             let tool = event.read::<RunTool>();
             tool.map(|payload| Heard::Tool(Box::new(payload)))
         }
+        _ if topic == ToolOutput::SPEC.topic => event.read::<ToolOutput>().map(Heard::Output),
         _ if topic == RunStep::SPEC.topic => event.read::<RunStep>().map(Heard::Step),
         _ if topic == RunCompleted::SPEC.topic => {
             let completed = event.read::<RunCompleted>();

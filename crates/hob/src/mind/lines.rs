@@ -1,15 +1,17 @@
 //! Lines about a run: its calls, what it cost, how it ended, what had happened. Pure.
 
-use crate::render::words::{count, cut, dollars, grouped, one_line, width};
+use crate::render::words::{count, cut, dollars, grouped, one_line, width, wrap};
 use crate::render::{Screen, Tone, moment, rules};
 use hob_wire::content::{Part, ToolCall, ToolResult};
 use hob_wire::rooms::agent::{CallState, CallView, Cost, RunCompletedPayload, RunView};
-use hob_wire::rooms::permission::{Answered, Decision, Question, Reach};
+use hob_wire::rooms::permission::{Answered, Decision, Denial, Question, Reach};
 use hob_wire::work::Cause;
 use serde_json::Value;
 
 /// Columns a line about a call may take when the reader is a program.
 const CALL_COLUMNS: usize = 120;
+/// Letters of an argument beyond which it comes after the short ones.
+const PAIR_CHARS: usize = 40;
 /// Calls listed after an abort; the run itself keeps them all.
 const CALLS_MAX: usize = 12;
 
@@ -25,6 +27,28 @@ pub fn failed_call(call: &ToolCall, result: &ToolResult, screen: &Screen) -> Str
     let line = format!("✗ {}: {}", one_line(&call.name), result_words(result));
     let line = cut(&line, screen.width.unwrap_or(CALL_COLUMNS));
     screen.paint(Tone::Warning, &line)
+}
+
+/// A call that was not allowed, with who decided it.
+pub fn denied_call(denial: &Denial, screen: &Screen) -> String {
+    let by = match denial.by.as_str() {
+        "unattended" => "nobody is there to be asked".to_owned(),
+        "deadline" => "nobody answered in time".to_owned(),
+        by => format!("by {}", one_line(by)),
+    };
+    let line = format!("✗ {}: denied ({by})", one_line(&denial.tool));
+    let line = cut(&line, screen.width.unwrap_or(CALL_COLUMNS));
+    screen.paint(Tone::Warning, &line)
+}
+
+/// How a command ended, if not well: the last line that its tool tells the model.
+pub fn bad_exit(result: &ToolResult) -> Option<String> {
+    let Some(Part::Text { text }) = result.content.last() else {
+        return None;
+    };
+    let last = text.trim_end().lines().next_back()?;
+    let is_bad = last.starts_with("(exit code ") || last.starts_with("(ended by signal ");
+    is_bad.then(|| one_line(last))
 }
 
 /// A call in a few words: its name, then its arguments as a person would say them.
@@ -49,7 +73,10 @@ fn args_words(args: &Value) -> String {
         Value::Object(fields) => {
             let pairs = fields.iter();
             let pairs = pairs.map(|(name, value)| format!("{}={}", one_line(name), plain(value)));
-            pairs.collect::<Vec<_>>().join(" ")
+            let mut pairs: Vec<String> = pairs.collect();
+            // A path says more in a cut line than the beginning of a long text.
+            pairs.sort_by_key(|pair| pair.chars().count() > PAIR_CHARS);
+            pairs.join(" ")
         }
         Value::Null => String::new(),
         other => plain(other),
@@ -66,12 +93,15 @@ pub fn result_words(result: &ToolResult) -> String {
 }
 
 /// Which model answered and what it took: `sim/small · 2 calls · 1,234 tokens · $0.0012 · 3 s`.
-pub fn footer(completed: &RunCompletedPayload, took_ms: u64) -> String {
+pub fn footer(completed: &RunCompletedPayload, took_ms: u64, screen: &Screen) -> String {
     let mut words = Vec::new();
     words.extend(completed.model.as_deref().map(one_line));
     words.push(cost(&completed.cost));
     words.push(moment::span(took_ms));
-    words.join(" · ")
+    let line = words.join(" · ");
+    let lines = wrap(&line, screen.width.unwrap_or(usize::MAX));
+    let lines = lines.iter().map(|line| screen.paint(Tone::Quiet, line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `2 calls · 1,234 tokens · $0.0012`.

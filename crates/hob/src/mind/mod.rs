@@ -3,8 +3,8 @@
 //! - [`order`]: what is asked, from the command line, stdin and files
 //! - [`talk`]: a run from its order to its end; within, `following` hears and answers, `shown`
 //!   prints, `duty` waits for what was asked
-//! - [`heard`]: what an event says; [`page`] and [`flow`]: its words on the screen; [`lines`]:
-//!   everything about them
+//! - [`heard`]: what an event says; [`page`] and [`flow`]: its words on the screen; `tail`: what
+//!   its tools print; [`lines`]: everything about them
 //! - [`question`]: what a run asks a person, `permission` the most frequent of it; [`person`]:
 //!   the person at the terminal
 //! - [`editor`]: lines that a person types; [`slash`]: those that are commands
@@ -28,4 +28,5 @@ pub mod person;
 pub mod question;
 mod shown;
 pub mod slash;
+mod tail;
 pub mod talk;

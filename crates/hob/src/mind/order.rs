@@ -132,6 +132,23 @@ pub fn workspace(context: &Context, named: Option<String>) -> Result<Option<Stri
     }
 }
 
+/// What a person is told who lets tools work in all they have: an answer for "this folder" would
+/// reach as far. Looking around in it is what they may well want, so it is no refusal.
+pub fn wide_place(context: &Context, params: &RunParams) -> Option<String> {
+    let has_tools = params.tools.as_ref().is_none_or(|tools| !tools.is_empty());
+    let folder = params.workspace.as_deref().filter(|_| has_tools)?;
+    let home = context.world.env.os("HOME");
+    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
+    let what = match Path::new(folder) {
+        root if root == Path::new("/") => "the whole machine",
+        folder if home.as_deref() == Some(folder) => "your whole home folder",
+        _ => return None,
+    };
+    Some(format!(
+        "Tools work in {what} here; go to a narrower folder, or name one with --workspace."
+    ))
+}
+
 /// What a run sees of its session's past.
 pub fn policy(matches: &ArgMatches) -> Option<ContextPolicy> {
     matches.get_flag("fresh").then_some(ContextPolicy::Fresh)

@@ -5,19 +5,22 @@
 use super::heard::piece;
 use super::lines;
 use super::page::{Page, Print};
+use super::tail::Tail;
 use crate::failure::Failure;
-use crate::render::Screen;
+use crate::render::{Screen, Tone};
 use crate::terminal::Terminal;
 use hob_core::follow::{Follow, Output, Text};
 use hob_wire::rooms::agent::{
     RunCompletedPayload, RunDeltaPayload, RunStepPayload, RunToolPayload, RunView, ToolPhase,
 };
+use hob_wire::rooms::tool::{OutputStream, ToolOutputPayload};
 
 #[derive(Debug)]
 pub(super) struct Shown<'c> {
     terminal: &'c Terminal,
     follow: Follow,
     page: Page,
+    tail: Tail,
     /// The follower found a hole and wants to know how the run stands.
     asks: bool,
 }
@@ -28,6 +31,7 @@ impl<'c> Shown<'c> {
             terminal,
             follow: Follow::from_step(step),
             page: Page::new(terminal.screen()),
+            tail: Tail::default(),
             asks: false,
         }
     }
@@ -72,13 +76,34 @@ impl<'c> Shown<'c> {
 
     pub(super) fn tool(&mut self, tool: &RunToolPayload) -> Result<(), Failure> {
         let screen = self.asides();
-        match (tool.phase, &tool.result) {
-            (ToolPhase::Start, _) => self.aside(lines::call(&tool.call, screen)),
-            (ToolPhase::End, Some(result)) if result.is_error => {
+        match (tool.phase, &tool.denial, &tool.result) {
+            (ToolPhase::Start, ..) => self.aside(lines::call(&tool.call, screen)),
+            (ToolPhase::End, Some(denial), _) => self.aside(lines::denied_call(denial, screen)),
+            (ToolPhase::End, None, Some(result)) if result.is_error => {
                 self.aside(lines::failed_call(&tool.call, result, screen))
             }
-            (ToolPhase::End, _) => Ok(()),
+            (ToolPhase::End, None, Some(result)) => match lines::bad_exit(result) {
+                Some(line) => self.aside(screen.paint(Tone::Warning, &format!("  {line}"))),
+                None => Ok(()),
+            },
+            (ToolPhase::End, None, None) => Ok(()),
         }
+    }
+
+    /// What a tool prints while it runs, for a person only: a script finds it in the result.
+    pub(super) fn output(&mut self, output: &ToolOutputPayload) -> Result<(), Failure> {
+        let screen = self.asides();
+        if self.terminal.json || screen.rows.is_none() {
+            return Ok(());
+        }
+        if !self.tail.is_drawn() {
+            self.make_room()?;
+        }
+        let call = output.of.call_id.as_deref().unwrap_or_default();
+        let is_error = output.stream == OutputStream::Stderr;
+        self.tail.take(call, is_error, &output.text);
+        Terminal::prompt(self.tail.draw(&Terminal::measured(screen)));
+        Ok(())
     }
 
     pub(super) fn completed(&mut self, completed: &RunCompletedPayload) -> Result<(), Failure> {
@@ -97,6 +122,7 @@ impl<'c> Shown<'c> {
 
     /// Makes room for something that is not the model's.
     pub(super) fn make_room(&mut self) -> Result<(), Failure> {
+        self.tail.settle();
         self.print(Page::make_room)
     }
 
@@ -119,6 +145,9 @@ impl<'c> Shown<'c> {
         write(&mut self.page, &mut out);
         if self.terminal.json {
             return Ok(());
+        }
+        if !out.is_empty() {
+            self.tail.settle();
         }
         for print in out {
             match print {

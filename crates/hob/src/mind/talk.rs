@@ -13,7 +13,7 @@ use hob_wire::rooms::agent::{Run, RunParams, RunView};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a follower listens to.
-const TOPICS: [&str; 2] = ["run.*", "permission.*"];
+const TOPICS: [&str; 3] = ["run.*", "permission.*", "tool.*"];
 
 /// Ctrl-C as it comes.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ use serde_json::Value;
 pub struct Screen {
     /// Columns to fit into; none when the reader is a program or a file.
     pub width: Option<usize>,
-    /// Rows of the terminal, where there is one.
+    /// Rows of a terminal that can go back over them.
     pub rows: Option<usize>,
     pub colour: bool,
     pub zone: TimeZone,

@@ -2,7 +2,8 @@
 
 use super::table::Table;
 use super::words::{many_lines, one_line};
-use super::{Screen, Tone, moment};
+use super::{Screen, Tone, moment, rules};
+use crate::tree::text::quoted;
 use hob_wire::rooms::permission::Questions;
 use hob_wire::rooms::tool::{Tier, Tools};
 
@@ -42,12 +43,20 @@ pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
         );
         let left_ms = question.deadline_at.saturating_sub(screen.now_ms);
         let place = format!(
-            "  {} in {}; counts as a no in {}",
-            one_line(&question.id),
+            "  In session {}; counts as a no in {}",
             one_line(&question.session_key),
             moment::span(left_ms)
         );
+        let id = quoted(&one_line(&question.id));
+        let answer = format!("  Answer: hob permission answer {id} y|n");
         lines.push(screen.paint(Tone::Quiet, &place));
+        lines.push(screen.paint(Tone::Quiet, &answer));
+        for offer in &question.offers {
+            let (scope, calls) = (rules::scope(offer.scope), rules::calls(offer));
+            let place = rules::reach(offer);
+            let line = format!("  y --scope {scope}: from now on allow {calls} ({place})");
+            lines.push(screen.paint(Tone::Quiet, &line));
+        }
     }
     lines
 }

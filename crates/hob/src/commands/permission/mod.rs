@@ -200,7 +200,7 @@ fn id(matches: &ArgMatches) -> String {
 
 /// Names the command that shows what there is, when what was named is not.
 fn or_see(mut failure: Failure, list: &str) -> Failure {
-    if failure.exit == Exit::NotFound {
+    if failure.code == hob_wire::ErrorCode::NotFound.as_str() {
         failure.next = Some(format!("`{list}` shows what there is."));
     }
     failure

@@ -233,7 +233,8 @@ fn near(known: &[ToolSpec], name: &str) -> Vec<String> {
 /// A failure to find a tool, with the names that were probably meant.
 pub(super) fn with_near(mut failure: Failure, known: &[ToolSpec], name: &str) -> Failure {
     let near = near(known, name);
-    if failure.exit == crate::failure::Exit::NotFound && !near.is_empty() {
+    let is_unknown = failure.code == hob_wire::ErrorCode::NotFound.as_str();
+    if is_unknown && !near.is_empty() {
         failure.next = Some(format!("Did you mean {}?", near.join(" or ")));
     }
     failure

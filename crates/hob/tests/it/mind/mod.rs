@@ -5,7 +5,9 @@ mod ask;
 mod chat;
 mod doubt;
 mod ends;
+mod permission;
 mod runs;
+mod story;
 mod terminal;
 
 use crate::support::House;
@@ -23,6 +25,14 @@ fn house_with(sim: &Sim) -> House {
         .hob(&["model", "set", "default", "sim/sim-small"])
         .success();
     house
+}
+
+/// Whether a tool's result tells the model that it was not allowed; this dialect says it in words
+/// only.
+fn is_refused(text: &str) -> bool {
+    ["said no", "obody", "denied"]
+        .iter()
+        .any(|words| text.contains(words))
 }
 
 /// The JSON lines of a command that must have succeeded.

@@ -52,6 +52,7 @@ impl HouseBuilder {
         }
         House {
             home,
+            work: tempfile::tempdir().expect("a temporary directory can be made"),
             plan: self,
             daemon: None,
         }
@@ -68,6 +69,7 @@ impl HouseBuilder {
 /// A home, and the daemon that lives in it while one is started.
 pub(crate) struct House {
     home: TempDir,
+    work: TempDir,
     plan: HouseBuilder,
     daemon: Option<Daemon>,
 }
@@ -106,6 +108,23 @@ impl House {
 
     pub(crate) fn home(&self) -> &Path {
         self.home.path()
+    }
+
+    /// A folder to work in, outside hob's own.
+    pub(crate) fn work(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// Runs a line of shell in the folder to work in, with `hob` on its path.
+    pub(crate) fn shell(&self, line: &str) -> Finished {
+        let mut command = self.command_of("sh", &["-c", line]);
+        command.current_dir(self.work()).env("PATH", hob_path());
+        let output = command.stdin(Stdio::null()).output().expect("sh(1) runs");
+        Finished {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
     }
 
     /// `127.0.0.1:PORT` as the daemon printed it.
@@ -296,6 +315,13 @@ impl Drop for House {
             eprintln!("--- the daemon's stderr ---\n{}", self.stderr());
         }
     }
+}
+
+/// A path on which the built `hob` comes first.
+pub(crate) fn hob_path() -> String {
+    let hob = Path::new(env!("CARGO_BIN_EXE_hob"));
+    let folder = hob.parent().expect("it lies in a folder").display();
+    format!("{folder}:/usr/local/bin:/usr/bin:/bin")
 }
 
 /// Tries `condition` until it holds; fails after half a minute saying `what` was awaited.

@@ -1,7 +1,9 @@
-//! What every test of the binary stands on: a house in a temporary home, and a terminal.
+//! What every test of the binary stands on: a house in a temporary home, and terminals.
 
 mod house;
+mod pane;
 mod tty;
 
-pub(crate) use house::{House, wait_until};
+pub(crate) use house::{House, hob_path, wait_until};
+pub(crate) use pane::Pane;
 pub(crate) use tty::Tty;

@@ -26,7 +26,7 @@ impl Tty {
             .env("TERM", "xterm")
             .env("SHELL", "/bin/sh")
             .env("NO_COLOR", "1")
-            .current_dir(house.home())
+            .current_dir(house.work())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,0 +1,85 @@
+//! The ordinary story in a real terminal: ask for a change, see it, allow it, see it done, undo
+//! it; say no; say yes for the folder, and not be asked again.
+
+use super::house_with;
+use crate::support::{House, Pane};
+use hob_sim::{Answer, Asked, Sim};
+use serde_json::{Value, json};
+use std::fs;
+
+/// A model that makes the call its task names, then says what came of it.
+fn obedient() -> Sim {
+    Sim::start(|asked| match asked.results_of_task().first() {
+        None => {
+            let (name, args) = ordered(asked);
+            Answer::asks(&name, args)
+        }
+        Some(result) if result.text.contains("said no") => Answer::words("Then not."),
+        Some(_) => Answer::words("It is done."),
+    })
+}
+
+/// `write:TEXT` or `exec:COMMAND`.
+fn ordered(asked: &Asked) -> (String, Value) {
+    let task = asked.last_user();
+    let (tool, rest) = task.split_once(':').expect("an order");
+    let args = match tool {
+        "write" => json!({ "path": "notes.txt", "content": format!("{rest}\n") }),
+        _ => json!({ "command": rest }),
+    };
+    (tool.to_owned(), args)
+}
+
+fn notes(house: &House) -> String {
+    fs::read_to_string(house.work().join("notes.txt")).expect("readable")
+}
+
+fn begin(sim: &Sim) -> House {
+    let house = house_with(sim);
+    fs::write(house.work().join("notes.txt"), "old\n").expect("writable");
+    house
+}
+
+#[test]
+fn a_change_is_seen_allowed_done_and_undone() {
+    let sim = obedient();
+    let house = begin(&sim);
+    let pane = Pane::open(&house, 80, 24);
+    pane.run("hob ask --session w 'write:new'");
+    let screen = pane.wait_for("[y] yes, once");
+    for part in [
+        "May it? Write \"notes.txt\".",
+        "-old",
+        "+new",
+        "No answer by",
+    ] {
+        assert!(screen.contains(part), "{part} on:\n{screen}");
+    }
+    assert!(
+        pane.colours().contains("\u{1b}[32m+new"),
+        "what is added is green"
+    );
+    assert_eq!(notes(&house), "old\n", "nothing happens before the yes");
+    pane.press("y");
+    pane.wait_for("It is done.");
+    assert_eq!(notes(&house), "new\n");
+    pane.run("hob undo w");
+    pane.wait_for("restored");
+    assert_eq!(notes(&house), "old\n");
+}
+
+#[test]
+fn what_was_changed_since_is_kept_and_said() {
+    let sim = obedient();
+    let house = begin(&sim);
+    let pane = Pane::open(&house, 80, 24);
+    pane.run("hob ask --session w 'write:new'");
+    pane.wait_for("[y] yes, once");
+    pane.press("y");
+    pane.wait_for("It is done.");
+    fs::write(house.work().join("notes.txt"), "mine\n").expect("writable");
+    let undone = house.shell("hob undo w");
+    assert_eq!(undone.code, Some(1), "{undone:?}");
+    assert!(undone.stdout.contains("changed after"), "{undone:?}");
+    assert_eq!(notes(&house), "mine\n");
+}
