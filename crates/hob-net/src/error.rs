@@ -2,6 +2,7 @@
 //! side or the system said is cut to a bound.
 
 use crate::sse::SseFault;
+use crate::web::Forbidden;
 use std::error::Error;
 
 /// What a system says of a failure is cut to this.
@@ -44,6 +45,9 @@ impl NetError {
     /// A failure before the answer's head.
     pub(crate) fn of_sending(host: &str, failure: &reqwest::Error) -> NetError {
         let host = host.to_owned();
+        if let Some(Forbidden(why)) = cause_of(failure) {
+            return NetError::Refused(why.clone());
+        }
         let reason = innermost(failure);
         if failure.is_builder() {
             return NetError::Refused(reason);
@@ -65,6 +69,18 @@ impl NetError {
     pub(crate) fn of_building(failure: &reqwest::Error) -> NetError {
         NetError::Client(innermost(failure))
     }
+}
+
+/// The first cause of a chain that is a `T`.
+fn cause_of<T: Error + 'static>(failure: &reqwest::Error) -> Option<&T> {
+    let mut cause: Option<&(dyn Error + 'static)> = failure.source();
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// The last cause of a chain: the system's own words, without the address the outer ones repeat.

@@ -41,16 +41,8 @@ pub struct Http {
 impl Http {
     pub fn new(parts: NetParts) -> Result<Http, NetError> {
         install_crypto();
-        let built = builder(&parts).build();
-        // A machine without certificates can still ask a model of its own over plain HTTP.
-        let built = built.or_else(|_| {
-            let trusts_nobody = rustls::ClientConfig::builder()
-                .with_root_certificates(rustls::RootCertStore::empty())
-                .with_no_client_auth();
-            let builder = builder(&parts).tls_backend_preconfigured(trusts_nobody);
-            builder.build()
-        });
-        let client = built.map_err(|failure| NetError::of_building(&failure))?;
+        // A stream that is packed comes in lumps.
+        let client = build(|| builder(&parts).gzip(false).deflate(false))?;
         Ok(Http {
             client,
             clock: parts.clock,
@@ -72,24 +64,29 @@ impl Http {
         if let Some(body) = request.body {
             builder = builder.body(body);
         }
-        let host = allowed.host;
-        match tokio::time::timeout(request.head_timeout, builder.send()).await {
-            Ok(Ok(inner)) => Ok(Response {
-                inner,
-                host,
-                received_wall_ms: self.clock.wall_ms(),
-            }),
-            Ok(Err(failure)) => Err(NetError::of_sending(&host, &failure)),
-            Err(_) => Err(silent(&host, request.head_timeout)),
-        }
+        let sent = builder.send();
+        Response::await_head(&self.clock, &allowed.host, sent, request.head_timeout).await
     }
+}
+
+/// Makes a client. A machine without certificates can still ask over plain HTTP.
+pub(crate) fn build(
+    parts: impl Fn() -> reqwest::ClientBuilder,
+) -> Result<reqwest::Client, NetError> {
+    let built = parts().build().or_else(|_| {
+        let trusts_nobody = rustls::ClientConfig::builder()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        parts().tls_backend_preconfigured(trusts_nobody).build()
+    });
+    built.map_err(|failure| NetError::of_building(&failure))
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that makes an HTTP client"
 )]
-fn builder(parts: &NetParts) -> reqwest::ClientBuilder {
+pub(crate) fn builder(parts: &NetParts) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .user_agent(parts.user_agent.clone())
         .connect_timeout(parts.connect_timeout)
@@ -109,6 +106,24 @@ pub struct Response {
 }
 
 impl Response {
+    /// Waits for the head of what was sent.
+    pub(crate) async fn await_head(
+        clock: &Clock,
+        host: &str,
+        sent: impl Future<Output = Result<reqwest::Response, reqwest::Error>>,
+        limit: Duration,
+    ) -> Result<Response, NetError> {
+        match tokio::time::timeout(limit, sent).await {
+            Ok(Ok(inner)) => Ok(Response {
+                inner,
+                host: host.to_owned(),
+                received_wall_ms: clock.wall_ms(),
+            }),
+            Ok(Err(failure)) => Err(NetError::of_sending(host, &failure)),
+            Err(_) => Err(silent(host, limit)),
+        }
+    }
+
     pub fn status(&self) -> u16 {
         self.inner.status().as_u16()
     }
@@ -149,6 +164,28 @@ impl Response {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
+    /// The body up to a bound, and whether there was more.
+    pub async fn bytes(
+        mut self,
+        idle: Duration,
+        bytes_max: usize,
+    ) -> Result<(Vec<u8>, bool), NetError> {
+        let mut body = Vec::new();
+        while let Some(bytes) = self.chunk(idle).await? {
+            let left = bytes_max - body.len();
+            if bytes.len() > left {
+                body.extend_from_slice(&bytes[..left]);
+                return Ok((body, true));
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok((body, false))
+    }
+
+    pub(crate) fn remote_address(&self) -> Option<std::net::IpAddr> {
+        Some(self.inner.remote_addr()?.ip())
+    }
+
     /// The body as events.
     pub fn events(self, bounds: StreamBounds) -> SseReader {
         SseReader::new(self, bounds)
@@ -173,7 +210,7 @@ fn silent(host: &str, waited: Duration) -> NetError {
 }
 
 /// TLS needs a provider of ciphers, chosen once for the process; whoever chose first is right too.
-fn install_crypto() {
+pub(crate) fn install_crypto() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

@@ -5,10 +5,13 @@
 use crate::commands::Commands;
 use crate::outlet::Outlet;
 use hob_kit::clock::Clock;
+use hob_kit::settings::Settings;
+use hob_net::{Openings, Web};
 use hob_store::Store;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// What tools get from outside; cheap to clone.
@@ -30,7 +33,12 @@ struct Places {
     store: Option<Store>,
     /// How programs are run.
     commands: Option<Commands>,
+    /// The way to the web, and the settings that say what of the house it may reach.
+    web: Option<(Web, Watched)>,
 }
+
+/// The settings as they are now.
+type Watched = watch::Receiver<Arc<Settings>>;
 
 impl Ground {
     pub fn new<'p>(clock: Clock, hidden: impl IntoIterator<Item = &'p Path>) -> Self {
@@ -41,6 +49,7 @@ impl Ground {
                 hidden: hidden.into_iter().map(real).collect(),
                 store: None,
                 commands: None,
+                web: None,
             }),
             outlet: None,
             stop: CancellationToken::new(),
@@ -58,6 +67,13 @@ impl Ground {
     #[must_use]
     pub fn with_commands(mut self, commands: Commands) -> Self {
         Arc::make_mut(&mut self.places).commands = Some(commands);
+        self
+    }
+
+    /// The same, where pages can be fetched.
+    #[must_use]
+    pub fn with_web(mut self, web: Web, settings: Watched) -> Self {
+        Arc::make_mut(&mut self.places).web = Some((web, settings));
         self
     }
 
@@ -86,6 +102,15 @@ impl Ground {
 
     pub(crate) fn commands(&self) -> Option<&Commands> {
         self.places.commands.as_ref()
+    }
+
+    /// The way to the web, and which private hosts are open now.
+    pub(crate) fn web(&self) -> Option<(Web, Openings)> {
+        let (web, settings) = self.places.web.as_ref()?;
+        let settings = settings.borrow();
+        let hosts = settings.list("web.private_hosts").iter();
+        let openings = Openings::new(hosts.map(String::as_str));
+        Some((web.clone(), openings))
     }
 
     pub(crate) fn outlet(&self) -> Option<&Outlet> {

@@ -15,7 +15,7 @@
 //!   shown
 //! - [`kept`]: what is too long to be told
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
-//!   `process`, `output`: the tools
+//!   `process`, `output`, [`web_fetch`]: the tools
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
@@ -49,6 +49,7 @@ mod time;
 mod tree;
 pub mod undo;
 mod walk;
+pub mod web_fetch;
 mod write;
 
 pub use commands::{Commands, KEYS};
@@ -114,6 +115,7 @@ pub fn entries() -> &'static [Entry] {
         exec::ENTRY,
         process::ENTRY,
         output::ENTRY,
+        web_fetch::ENTRY,
     ]
 }
 

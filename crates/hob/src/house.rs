@@ -22,7 +22,7 @@ use hob_kit::tasks::Tasks;
 use hob_kit::world::World;
 use hob_kit::{failpoint, file};
 use hob_models::EnvKeys;
-use hob_net::{Http, NetParts};
+use hob_net::{Http, NetParts, Web};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
@@ -257,6 +257,7 @@ impl House<'_> {
             commands: Some(self.commands(tasks, settings.clone())),
             settings,
             home: self.world.home.clone(),
+            web: Web::new(self.world.clock.clone()),
         }))?;
         Ok(())
     }

@@ -13,6 +13,7 @@ pub fn catalog() -> Arc<Catalog> {
         hob_daemon::agent::KEYS,
         hob_daemon::tool::KEYS,
         hob_daemon::tool::EXEC_KEYS,
+        hob_daemon::tool::WEB_KEYS,
         hob_daemon::permission::KEYS,
     ]))
 }

@@ -23,8 +23,10 @@ use hob_bus::{Bus, Caller, Emitter, Room};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
 use hob_kit::settings::{Key, Kind, Settings};
+use hob_net::Web;
 use hob_store::Store;
 use hob_tools::Ground;
+pub use hob_tools::web_fetch::KEYS as WEB_KEYS;
 pub use hob_tools::{Commands, KEYS as EXEC_KEYS};
 use hob_wire::rooms::gateway::ServiceDisconnected;
 use hob_wire::rooms::tool::{
@@ -73,6 +75,8 @@ pub struct Parts {
     pub home: Home,
     /// How programs are run; none are when missing.
     pub commands: Option<Commands>,
+    /// The way to the web.
+    pub web: Web,
 }
 
 /// What the room's files share.
@@ -94,7 +98,8 @@ struct Shared {
 /// The service `tools`.
 pub fn room(parts: Parts) -> Room {
     let ground = Ground::new(parts.clock.clone(), parts.home.folders());
-    let mut ground = ground.with_store(parts.store.clone());
+    let ground = ground.with_store(parts.store.clone());
+    let mut ground = ground.with_web(parts.web, parts.settings.clone());
     if let Some(commands) = parts.commands {
         ground = ground.with_commands(commands);
     }

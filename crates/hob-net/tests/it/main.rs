@@ -4,3 +4,7 @@
 mod client;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod site;
+#[cfg(test)]
+mod web;

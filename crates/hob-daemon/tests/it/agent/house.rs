@@ -148,6 +148,7 @@ impl House {
             settings: self.settings.subscribe(),
             home: home.clone(),
             commands: None,
+            web: hob_net::Web::new(Clock::system()),
         }));
         let http = Http::new(NetParts::new(Clock::system())).expect("a client");
         hob_daemon::agent::serve(hob_daemon::agent::Parts {

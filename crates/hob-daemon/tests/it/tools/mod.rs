@@ -52,6 +52,7 @@ fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<Commands>
         settings: settings(text),
         home: fixture.home.clone(),
         commands: commands(&fixture),
+        web: hob_net::Web::new(Clock::system()),
     });
     fixture.bus.serve(room).expect("is served");
     let workspace = tempfile::tempdir().expect("a folder");
@@ -169,6 +170,7 @@ fn house_tools(others: &[&str]) -> Vec<String> {
         "read",
         "remove",
         "time",
+        "web_fetch",
         "write",
     ];
     let mut names: Vec<String> = house

@@ -1,0 +1,222 @@
+//! Asking for pages that a model named: the client of the open internet.
+//!
+//! Names are resolved here, and the very addresses that were checked are the ones connected to:
+//! nobody asks again between the check and the connection. Nothing is kept between two requests,
+//! no cookie and no connection.
+//!
+//! Invariants: every place, the first and those that redirects name, passes `egress` before it is
+//! asked; a redirect is followed only within the same host; no proxy of the environment is used.
+
+use crate::NetError;
+use crate::egress::{self, Allowed};
+use crate::http::{NetParts, Response, build, builder, install_crypto};
+use crate::openings::Openings;
+use hob_kit::clock::Clock;
+use reqwest::Url;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Redirects followed for one page.
+pub const REDIRECTS_MAX: usize = 5;
+/// Addresses of a name that are looked at; more is no ordinary name.
+const ADDRESSES_MAX: usize = 64;
+
+/// How a name's addresses are found.
+pub type Lookup = Arc<dyn Fn(String) -> LookingUp + Send + Sync>;
+pub type LookingUp = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// Asks for pages; cheap to clone.
+#[derive(Clone)]
+pub struct Web(Arc<Inner>);
+
+struct Inner {
+    parts: NetParts,
+    lookup: Lookup,
+    /// Where a test's names may lead as if it were the open internet.
+    taken_for_public: Vec<IpAddr>,
+    /// Made when first needed: most daemons never fetch a page, and certificates take a while.
+    outward: OnceLock<reqwest::Client>,
+    /// For hosts that a person opened: their names may lead anywhere.
+    inward: OnceLock<reqwest::Client>,
+}
+
+/// What to ask for.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    pub url: String,
+    pub accept: String,
+    /// How long the head of each answer may take.
+    pub head_timeout: Duration,
+}
+
+/// Where asking led.
+#[derive(Debug)]
+pub enum Visit {
+    /// A page, at its last address.
+    Here { url: String, response: Response },
+    /// The place says that the page is at another host, which was not asked.
+    Elsewhere { url: String, status: u16 },
+}
+
+impl Web {
+    pub fn new(clock: Clock) -> Web {
+        Web::with_lookup(clock, Arc::new(system_lookup), Vec::new())
+    }
+
+    /// For tests: names lead where `lookup` says, and may lead to `taken_for_public`.
+    pub fn with_lookup(clock: Clock, lookup: Lookup, taken_for_public: Vec<IpAddr>) -> Web {
+        Web(Arc::new(Inner {
+            parts: NetParts::new(clock),
+            lookup,
+            taken_for_public,
+            outward: OnceLock::new(),
+            inward: OnceLock::new(),
+        }))
+    }
+
+    /// Asks for a page and follows redirects within its host.
+    pub async fn get(&self, asked: &PageRequest, openings: &Openings) -> Result<Visit, NetError> {
+        let (mut place, mut is_open) = egress::check_page(&asked.url, openings)?;
+        for _ in 0..=REDIRECTS_MAX {
+            place.url.set_fragment(None);
+            let response = self.ask(&place, is_open, asked).await?;
+            let Some(moved) = moved(&place.url, &response) else {
+                let url = place.url.to_string();
+                return Ok(Visit::Here { url, response });
+            };
+            if !is_same_host(&place.url, &moved) {
+                let status = response.status();
+                let url = moved.to_string();
+                return Ok(Visit::Elsewhere { url, status });
+            }
+            (place, is_open) = egress::check_moved(moved, openings)?;
+        }
+        let why = format!("it led on more than {REDIRECTS_MAX} times");
+        Err(NetError::Refused(why))
+    }
+
+    async fn ask(
+        &self,
+        place: &Allowed,
+        is_open: bool,
+        asked: &PageRequest,
+    ) -> Result<Response, NetError> {
+        let client = self.client(is_open)?;
+        let sent = client
+            .get(place.url.clone())
+            .header("accept", asked.accept.as_str())
+            .send();
+        let response =
+            Response::await_head(&self.0.parts.clock, &place.host, sent, asked.head_timeout);
+        let response = response.await?;
+        // The resolver let only checked addresses through; this holds even if that were wrong.
+        if let Some(address) = response.remote_address()
+            && !is_open
+            && let Some(what) = self.0.forbidden(address)
+        {
+            return Err(NetError::Refused(egress::private(&place.host, what)));
+        }
+        Ok(response)
+    }
+
+    fn client(&self, is_open: bool) -> Result<&reqwest::Client, NetError> {
+        let cell = if is_open {
+            &self.0.inward
+        } else {
+            &self.0.outward
+        };
+        if let Some(client) = cell.get() {
+            return Ok(client);
+        }
+        install_crypto();
+        let resolver = Resolver {
+            inner: Arc::downgrade(&self.0),
+            is_open,
+        };
+        let resolver = Arc::new(resolver);
+        let client = build(|| {
+            builder(&self.0.parts)
+                .dns_resolver(Arc::clone(&resolver))
+                .pool_max_idle_per_host(0)
+                .gzip(true)
+                .deflate(true)
+        })?;
+        Ok(cell.get_or_init(|| client))
+    }
+}
+
+impl Inner {
+    fn forbidden(&self, address: IpAddr) -> Option<&'static str> {
+        let is_taken = self.taken_for_public.contains(&address);
+        egress::forbidden(address).filter(|_| !is_taken)
+    }
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Web")
+    }
+}
+
+/// Finds a name's addresses and lets them through if every one may be asked.
+struct Resolver {
+    inner: std::sync::Weak<Inner>,
+    is_open: bool,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (inner, is_open) = (self.inner.upgrade(), self.is_open);
+        Box::pin(async move {
+            let Some(inner) = inner else {
+                return Err("the client is gone".into());
+            };
+            let name = name.as_str().to_owned();
+            let mut addresses = (inner.lookup)(name.clone()).await?;
+            addresses.truncate(ADDRESSES_MAX);
+            let wrong = addresses
+                .iter()
+                .find_map(|address| inner.forbidden(*address));
+            if let Some(what) = wrong.filter(|_| !is_open) {
+                return Err(Box::new(Forbidden(egress::private(&name, what))) as _);
+            }
+            let places = addresses
+                .into_iter()
+                .map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(places) as Addrs)
+        })
+    }
+}
+
+/// A name that leads where nobody may ask.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Forbidden(pub(crate) String);
+
+fn system_lookup(name: String) -> LookingUp {
+    Box::pin(async move {
+        let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+        Ok(found.map(|place| place.ip()).collect())
+    })
+}
+
+/// Where an answer says that the page is.
+fn moved(from: &Url, response: &Response) -> Option<Url> {
+    if !matches!(response.status(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    from.join(response.header("location")?).ok()
+}
+
+/// Whether a permission for `from` is one for `to`: the same host, the same port or the usual
+/// ones, and never from a sealed connection to an open one.
+fn is_same_host(from: &Url, to: &Url) -> bool {
+    let ports = from.port() == to.port();
+    let is_sealed = from.scheme() == to.scheme() || to.scheme() == "https";
+    from.host_str() == to.host_str() && ports && is_sealed
+}
