@@ -155,7 +155,7 @@ impl Commands {
 /// A command line and where it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Errand {
-    pub(crate) command: String,
+    command: String,
     /// The workspace, as the kernel has it.
     root: PathBuf,
     /// A folder in it.
@@ -207,7 +207,8 @@ impl Errand {
     pub(crate) fn look(&self, ground: &Ground) -> Result<(String, String), Refused> {
         let commands = commands(ground)?;
         let level = self.level(commands, ground)?;
-        let mut text = format!("run  bash -c {}\n", self.command);
+        let argv = serde_json::to_string(&self.argv()).unwrap_or_default();
+        let mut text = format!("argv: {argv}\n");
         let network = if self.network { "ON" } else { "off" };
         let lines = [
             ("in", self.cwd.display().to_string()),
@@ -241,11 +242,14 @@ impl Errand {
         let made = tokio::task::spawn_blocking(move || errand.policy(&seen, true));
         let interrupted = |_| Err(Refused("Looking around was interrupted.".to_owned()));
         let policy = made.await.unwrap_or_else(interrupted)?;
-        let argv = ["bash", "-c", self.command.as_str()];
-        let argv = argv.iter().map(Into::into).collect();
+        let argv = self.argv().iter().map(Into::into).collect();
         let mut plan = Plan::new(argv, self.cwd.clone(), Walls::Policy(policy));
         plan.limits = limits(&commands.settings.borrow());
         Ok(plan)
+    }
+
+    fn argv(&self) -> [&str; 3] {
+        ["bash", "-c", &self.command]
     }
 
     /// Which level the walls would have, or why they cannot stand. Blocks.

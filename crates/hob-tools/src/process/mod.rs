@@ -115,7 +115,7 @@ fn spec() -> ToolSpec {
             need(NeedKind::Path, "cwd"),
             need(NeedKind::Network, "network"),
         ],
-        approval: "Background process: {action} {command} {text}".to_owned(),
+        approval: "Background process: {action}".to_owned(),
         timeout_ms: None,
     }
 }

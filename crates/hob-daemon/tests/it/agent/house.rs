@@ -2,6 +2,8 @@
 //! and opened again on the same files, as after a restart.
 
 use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
+use hob_daemon::tool::Commands;
+use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::home::Home;
@@ -147,7 +149,7 @@ impl House {
             clock: Clock::system(),
             settings: self.settings.subscribe(),
             home: home.clone(),
-            commands: None,
+            commands: Some(self.commands()),
             web: hob_net::Web::new(Clock::system()),
         }));
         let http = Http::new(NetParts::new(Clock::system())).expect("a client");
@@ -163,6 +165,19 @@ impl House {
             dice: Dice::system(),
         })
         .expect("is served");
+    }
+
+    /// How commands are run here: by the shim of these tests, at the best level of the machine.
+    fn commands(&self) -> Commands {
+        let path = Env::capture();
+        let path = path.os("PATH").expect("a path");
+        let spawner = Spawner::new(SpawnerParts {
+            shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
+            env: Env::from_pairs([("PATH", path)]),
+            tasks: self.tasks.clone(),
+            facts: None,
+        });
+        Commands::new(spawner, self.settings.subscribe(), None)
     }
 
     pub(crate) fn caller(&self) -> Caller {
@@ -245,6 +260,7 @@ fn settings(text: &str) -> watch::Sender<Arc<Settings>> {
     let catalog = Arc::new(Catalog::new(&[
         hob_daemon::permission::KEYS,
         hob_daemon::tool::KEYS,
+        hob_daemon::tool::EXEC_KEYS,
         hob_daemon::agent::KEYS,
         hob_models::KEYS,
     ]));

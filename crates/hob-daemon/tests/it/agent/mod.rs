@@ -3,6 +3,7 @@
 mod answers;
 mod bench;
 mod chat;
+mod commands;
 mod control;
 mod files;
 mod house;

@@ -27,7 +27,7 @@ fn script() -> Sim {
 
 /// Says yes to every question, until the house closes.
 #[expect(clippy::disallowed_methods, reason = "a person of a test has no Tasks")]
-fn say_yes(house: &House) -> tokio::task::JoinHandle<()> {
+pub(super) fn say_yes(house: &House) -> tokio::task::JoinHandle<()> {
     let caller = house.caller();
     tokio::spawn(async move {
         loop {
@@ -51,7 +51,7 @@ fn say_yes(house: &House) -> tokio::task::JoinHandle<()> {
 }
 
 /// What a crash would leave of a house that stands still.
-fn copy(from: &Path) -> tempfile::TempDir {
+pub(super) fn copy(from: &Path) -> tempfile::TempDir {
     let to = folder();
     for entry in std::fs::read_dir(from).expect("reads") {
         let entry = entry.expect("reads");

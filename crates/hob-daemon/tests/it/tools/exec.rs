@@ -4,7 +4,7 @@
 use super::{House, house_running, start, words};
 use crate::permissions::settings;
 use hob_daemon::tool::Commands;
-use hob_exec::{Level, Spawner, SpawnerParts};
+use hob_exec::{Facts, Level, Spawner, SpawnerParts};
 use hob_kit::world::Env;
 use hob_wire::rooms::tool::{Cancel, CancelParams, Executed, Preview};
 use serde_json::{Value, json};
@@ -20,17 +20,28 @@ fn shim() -> Vec<OsString> {
 
 /// A house whose commands run at this level; the machine must have it.
 pub(super) async fn house_at(level: Level, text: &str) -> House {
+    house_where(facts(level).await, text)
+}
+
+async fn facts(level: Level) -> Facts {
     let outside = Env::capture();
     let path = outside.os("PATH").expect("a path").to_owned();
     // Where bubblewrap is looked for decides the level.
     let search = match level {
-        Level::Bubblewrap => path.clone(),
+        Level::Bubblewrap => path,
         _ => OsString::new(),
     };
     let searched = Env::from_pairs([("PATH", search)]);
     let facts = hob_exec::spawner::probe(&shim(), &searched).await;
     let facts = facts.expect("the shim answers");
     assert_eq!(facts.level(), level, "{}", facts.remedy());
+    facts
+}
+
+/// A house on a machine that can enforce what `facts` say.
+fn house_where(facts: Facts, text: &str) -> House {
+    let outside = Env::capture();
+    let path = outside.os("PATH").expect("a path").to_owned();
     house_running(text, |fixture| {
         let env = [("PATH", path), ("HOB_CANARY", "canary-env".into())];
         let spawner = Spawner::new(SpawnerParts {
@@ -86,7 +97,7 @@ async fn a_person_sees_what_runs_and_a_changed_script_is_not_run() {
     let seen = house.fixture.caller().call::<Preview>(&call()).await;
     let text = seen.expect("is shown").text.expect("is shown");
     for part in [
-        "bash -c bash go.sh",
+        "[\"bash\",\"-c\",\"bash go.sh\"]",
         "sandbox: bubblewrap",
         "network: off",
         "echo wild > wild.txt",
@@ -146,6 +157,24 @@ async fn walls_stand_at_both_levels() {
         for name in words(&only).lines() {
             assert!(allowed.contains(&name), "{level:?}: {name}");
         }
+        house.fixture.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_enforced_is_refused_with_the_remedy() {
+    let mut weak = facts(Level::Landlock).await;
+    // Without mounts of its own, Landlock can take nothing back inside a writable folder.
+    weak.namespaces = false;
+    let mut none = weak.clone();
+    none.landlock_abi = 0;
+    for (facts, rule) in [(weak, "staying as it is"), (none, "a sandbox")] {
+        let house = house_where(facts, "");
+        let done = exec(&house, "c1", json!({ "command": "touch ran" })).await;
+        let text = words(&done);
+        assert!(done.is_error && text.contains(rule), "{text}");
+        assert!(text.contains("apt install bubblewrap"), "{text}");
+        assert!(!house.workspace.path().join("ran").exists());
         house.fixture.close().await;
     }
 }
