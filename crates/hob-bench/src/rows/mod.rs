@@ -1,9 +1,12 @@
 //! What is measured, a file each.
 
 pub(crate) mod append;
+mod exec;
 mod listing;
+mod permission;
 mod resume;
 mod route;
+mod search;
 mod start;
 mod tokens;
 pub(crate) mod turns;
@@ -58,5 +61,20 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "unfinished runs at start",
         note: Some(resume::NOTE),
         run: |quick| Box::pin(resume::run(quick)),
+    },
+    Group {
+        name: "searching files",
+        note: Some(search::NOTE),
+        run: |quick| Box::pin(search::run(quick)),
+    },
+    Group {
+        name: "commands in the sandbox",
+        note: Some(exec::NOTE),
+        run: |quick| Box::pin(exec::run(quick)),
+    },
+    Group {
+        name: "permissions and tool calls",
+        note: Some(permission::NOTE),
+        run: |quick| Box::pin(permission::run(quick)),
     },
 ];

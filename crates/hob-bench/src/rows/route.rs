@@ -2,7 +2,7 @@
 //! and the same service over the same two hops.
 
 use crate::daemon::{Home, start_relay};
-use crate::measure::{Samples, rate};
+use crate::measure::{Rounds, Samples, rate};
 use crate::peer::{Peer, request};
 use crate::report::{Goal, Row};
 use anyhow::Result;
@@ -17,11 +17,11 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let count = if quick { 500 } else { 10_000 };
     let mut hob = Hop::through_hob().await?;
     let mut relay = Hop::through_relay().await?;
-    let (mut hob_rates, mut relay_rates) = (Vec::new(), Vec::new());
+    let mut rates = Rounds::default();
     let (mut hob_times, mut relay_times) = (Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
-        hob_rates.push(hob.pipelined(count).await?);
-        relay_rates.push(relay.pipelined(count).await?);
+        let hob_rate = hob.pipelined(count).await?;
+        rates.push(relay.pipelined(count).await?, hob_rate);
         hob_times.extend(hob.one_by_one(count / 5).await?);
         relay_times.extend(relay.one_by_one(count / 5).await?);
     }
@@ -47,19 +47,14 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let goal = Some(Goal::RatioAtLeast(0.8));
     let name = format!("routed round trips, {IN_FLIGHT} in flight");
     Ok(vec![
-        row(name, "/s", median(hob_rates), median(relay_rates), goal),
+        row(name, "/s", rates.hob(), rates.yardstick(), goal),
         p50,
         p99,
     ])
 }
 
-fn median(mut rates: Vec<f64>) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// A client with a service behind something in the middle.
-struct Hop {
+pub(super) struct Hop {
     client: Peer,
     params: Value,
     _middle: Box<dyn std::any::Any>,
@@ -78,7 +73,7 @@ impl Hop {
         Ok(Hop::new(client, service, Box::new((daemon, home))))
     }
 
-    async fn through_relay() -> Result<Self> {
+    pub(super) async fn through_relay() -> Result<Self> {
         let relay = start_relay()?;
         let url = format!("ws://{}/", relay.address);
         let service = Peer::connect(&url, None).await?;
@@ -120,7 +115,7 @@ impl Hop {
         Ok(rate(count, started.elapsed()))
     }
 
-    async fn one_by_one(&mut self, count: usize) -> Result<Samples> {
+    pub(super) async fn one_by_one(&mut self, count: usize) -> Result<Samples> {
         let frame = request("b", "bench.echo", &self.params);
         let mut samples = Samples::default();
         for _ in 0..count {
