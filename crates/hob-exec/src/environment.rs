@@ -1,6 +1,7 @@
 //! The environment of a child: a short list of variables of the person's own, and what the plan
 //! adds. Invariant: no other variable of the daemon reaches a child, so no key or token does.
 
+use hob_kit::failpoint;
 use hob_kit::world::Env;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,7 +31,11 @@ const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// The variables of a child.
 pub(crate) fn of_child(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let mut variables = BTreeMap::from([(OsString::from("PATH"), OsString::from(PATH_DEFAULT))]);
-    for name in PASSED {
+    let leak: &[&str] = match failpoint::broken(75) {
+        true => &["OPENAI_API_KEY"],
+        false => &[],
+    };
+    for name in PASSED.iter().chain(leak) {
         if let Some(value) = env.os(name) {
             variables.insert(OsString::from(name), value.to_owned());
         }

@@ -11,6 +11,7 @@ use crate::output::pump::{Basin, OutputFile};
 use crate::plan::{Feed, Plan, Stdin, Walls};
 use crate::watcher::{Pipes, Pumps, Watcher, report};
 use crate::{environment, paths, shim};
+use hob_kit::failpoint;
 use hob_kit::tasks::Tasks;
 use hob_kit::world::Env;
 use rustix::fd::OwnedFd;
@@ -191,7 +192,7 @@ impl Spawner {
             }
         };
         let milliseconds = |time: std::time::Duration| time.as_millis().try_into().ok();
-        Ok(Order {
+        Ok(weakened(Order {
             argv: plan.argv.clone(),
             cwd: plan.cwd.clone().into_os_string(),
             env: environment::of_child(&self.0.parts.env, &plan.env),
@@ -203,7 +204,7 @@ impl Spawner {
             limits: plan.limits,
             deadline_ms: plan.deadline.and_then(milliseconds),
             grace_ms: milliseconds(plan.grace).unwrap_or(0),
-        })
+        }))
     }
 
     /// Starts the shim and hands it the child's descriptors.
@@ -251,6 +252,27 @@ impl Spawner {
                 });
         }
     }
+}
+
+/// The order as it is, except where a fault test breaks one wall on purpose.
+fn weakened(mut order: Order) -> Order {
+    if failpoint::broken(60) {
+        order.deadline_ms = None;
+    }
+    if failpoint::broken(61) {
+        order.limits.processes = 4_096;
+    }
+    if failpoint::broken(62) {
+        order.limits.file_bytes = u64::MAX;
+    }
+    if failpoint::broken(70) {
+        (order.level, order.policy) = (Level::None, None);
+    }
+    if let Some(policy) = &mut order.policy {
+        policy.network |= failpoint::broken(68);
+        policy.hidden.retain(|_| !failpoint::broken(104));
+    }
+    order
 }
 
 /// Asks a shim what this machine can enforce.

@@ -17,6 +17,18 @@ const RUN_RESOLVERS: &[&str] = &[
     "/run/systemd/resolve",
 ];
 
+/// Where the kernel takes orders. bubblewrap itself leaves some of these as they are, and whoever
+/// is root outside owns them inside, with no capability needed.
+const PROC_ORDERS: &[&str] = &[
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/scsi",
+];
+
 /// Everything but the program: namespaces, mounts, the folder to start in.
 pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
     let mut list = Arguments(Vec::new());
@@ -37,6 +49,9 @@ pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
         policy.read.iter().partition(|tree| is_covered(tree));
     list.binds("--ro-bind", plain);
     list.flags(&["--dev", "/dev", "--proc", "/proc"]);
+    for part in PROC_ORDERS {
+        list.flags(&["--ro-bind-try", part, part]);
+    }
     for folder in SCRATCH {
         list.flags(&["--size", &order.limits.tmp_bytes.to_string()]);
         list.flags(&["--perms", "1777", "--tmpfs", folder]);

@@ -152,6 +152,24 @@ async fn a_repository_cannot_be_planted_where_there_is_none() {
     }
 }
 
+/// Whoever is root outside owns these files inside; nothing but a read-only mount or Landlock
+/// keeps them.
+#[tokio::test]
+async fn the_kernel_takes_no_orders() {
+    for rig in levels().await {
+        for file in ["sys/kernel/core_pattern", "sys/vm/swappiness"] {
+            let exit = rig
+                .sh(&format!("cat /proc/{file} > /proc/{file} && echo GOT"))
+                .await;
+            assert!(!got(&exit), "{:?}: {file}\n{exit:#?}", rig.level);
+        }
+        let exit = rig
+            .sh("cat /proc/sys/kernel/core_pattern >/dev/null && echo GOT")
+            .await;
+        assert!(got(&exit), "control, {:?}: {exit:#?}", rig.level);
+    }
+}
+
 #[tokio::test]
 async fn only_listed_variables_and_no_other_process_s() {
     let secret = "HOB_CANARY_OUTSIDE=canary-outside";

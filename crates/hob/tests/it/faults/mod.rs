@@ -68,12 +68,20 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 55, test: "f55_silence", expects: "idle timeout, cancel within a second" },
     Fault { number: 56, test: "f56_drip_feed", expects: "the wall budget applies" },
     Fault { number: 58, test: "f58_lying_usage", expects: "own count used, spend cap holds" },
+    Fault { number: 60, test: "f60_commands_that_never_end", expects: "killed at the deadline with children" },
+    Fault { number: 61, test: "f61_bombs_of_processes_and_threads", expects: "the bound holds, the daemon stays quick" },
+    Fault { number: 62, test: "f62_commands_that_fill_the_disk", expects: "quota, cleaned up" },
+    Fault { number: 63, test: "f63_commands_that_print_without_end", expects: "head and tail kept, bounded, UTF-8 safe" },
     Fault { number: 64, test: "f64_paths_that_lead_out", expects: "refused, every spelling and every file tool" },
     Fault { number: 65, test: "f65_links_and_renames_that_race", expects: "never escapes the workspace" },
     Fault { number: 67, test: "f67_protected_places_in_a_writable_root", expects: "denied" },
+    Fault { number: 68, test: "f68_network_off_means_off", expects: "denied, every kind of socket" },
+    Fault { number: 70, test: "f70_escape_by_privilege", expects: "denied; no capabilities, no new ones" },
+    Fault { number: 75, test: "f75_environment_leak", expects: "only the allow list" },
     Fault { number: 101, test: "f101_runs_killed_at_random_points", expects: "no lost step, no silent repeat, every run ends or asks" },
     Fault { number: 102, test: "f102_a_thousand_unfinished_runs_at_start", expects: "all go on by themselves, each once" },
     Fault { number: 103, test: "f103_reconnect_in_the_middle_of_an_answer", expects: "text so far, then the rest, no gap or repeat" },
+    Fault { number: 104, test: "f104_a_child_that_reaches_for_hob", expects: "sees no token, no socket, answers nothing" },
 ];
 
 /// The table and the tests cannot drift apart: each row has its test and each test its row.

@@ -118,21 +118,30 @@ fn is_whole(tools: &Tools) -> bool {
     names == 1 && has_token && secret.is_ok_and(|text| text == CANARY)
 }
 
-/// The file tools, each with this path where it would do harm.
+/// The file tools, each with this path where it would do harm. What changes something is tried only
+/// on what the test owns: a broken build must not cost the machine its own files.
 fn attacks(path: &str) -> Vec<(&'static str, Value)> {
-    vec![
+    let mut attacks = vec![
         ("read", json!({ "path": path })),
         ("list", json!({ "path": path })),
         ("grep", json!({ "pattern": "canary|root", "path": path })),
-        (
-            "edit",
-            json!({ "path": path, "oldText": "canary", "newText": "mine" }),
-        ),
-        ("write", json!({ "path": path, "content": "mine" })),
-        ("move", json!({ "from": "mine.txt", "to": path })),
-        ("move", json!({ "from": path, "to": "taken.txt" })),
-        ("remove", json!({ "path": path, "recursive": true })),
-    ]
+    ];
+    let is_ours = ["outside", "link.txt", "door"]
+        .iter()
+        .any(|name| path.contains(name));
+    if is_ours {
+        attacks.extend([
+            (
+                "edit",
+                json!({ "path": path, "oldText": "canary", "newText": "mine" }),
+            ),
+            ("write", json!({ "path": path, "content": "mine" })),
+            ("move", json!({ "from": "mine.txt", "to": path })),
+            ("move", json!({ "from": path, "to": "taken.txt" })),
+            ("remove", json!({ "path": path, "recursive": true })),
+        ]);
+    }
+    attacks
 }
 
 /// The same acts inside the workspace work.
