@@ -8,12 +8,14 @@
 //! - [`log`] has the daemon's log as events: `log.line`
 //! - [`tool`] has the tools of the house and of services outside: `tool.*`
 //! - [`model`] has the models of all configured providers: `model.*`
-//! - [`permission`] has the questions a model's call raises: `permission.*`
+//! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
+//! - [`audit`] has the record of every decision: `audit.*`
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
 
 pub mod agent;
+pub mod audit;
 pub mod config;
 pub mod cost;
 pub mod daemon;

@@ -8,6 +8,7 @@
 //! - `sessions`, `runs`, `tokens`, `events`, `retention`: the SQL of each thing
 //! - `changes`: what runs changed in files, for undoing
 //! - `outputs`: what tools said at length, for a while
+//! - `judgements`: stored rules, and the record of every decision
 //! - `blobs`: what is too large for a row
 //! - `health`, `check`: whether the files are sound
 //! - `settings`: what a person may choose
@@ -27,6 +28,7 @@ mod events;
 mod health;
 mod ids;
 mod inspect;
+mod judgements;
 mod lanes;
 mod mark;
 mod migrations;
@@ -52,6 +54,7 @@ pub use changes::{Change, Former, NewChange};
 pub use check::Verdict;
 pub use error::StoreError;
 pub use outputs::{NewOutput, Output, OutputDraft};
+pub use judgements::{Judgement, KeptRule, NewEntry, NewRule};
 pub use runs::{
     Accepted, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
     RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,

@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_runs.sql"),
     include_str!("migrations/0003_changes.sql"),
     include_str!("migrations/0004_outputs.sql"),
+    include_str!("migrations/0005_judgements.sql"),
 ];
 
 /// The schema this program writes.

@@ -6,6 +6,7 @@
 //! - [`catalog`]: all of them in one list, from which CLI, REST, OpenAPI and docs derive
 //! - [`content`]: what a message is made of
 //! - [`work`]: what repeating a call does, where a run must stop and why it did
+//! - [`rule`]: stored rules, and the record of what was decided
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
 //! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
@@ -21,6 +22,7 @@ pub mod id;
 pub mod limits;
 pub mod method;
 pub mod rooms;
+pub mod rule;
 pub mod scope;
 pub mod work;
 

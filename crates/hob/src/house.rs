@@ -248,8 +248,10 @@ impl House<'_> {
                 clock: self.world.clock.clone(),
                 dice: self.world.dice.clone(),
                 settings: settings.clone(),
+                mask: self.log.mask().clone(),
             },
         ))?;
+        bus.serve(hob_daemon::audit::room(&self.store))?;
         bus.serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
             bus: bus.clone(),
             store: self.store.clone(),
@@ -258,6 +260,7 @@ impl House<'_> {
             settings,
             home: self.world.home.clone(),
             web: Web::new(self.world.clock.clone()),
+            mask: self.log.mask().clone(),
         }))?;
         Ok(())
     }

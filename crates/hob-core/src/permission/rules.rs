@@ -1,11 +1,15 @@
-//! What the rules say of a call. Today's rules are built in: a look inside the workspace is
-//! allowed, a reach beyond the ceiling is denied, everything else asks a person.
+//! What the rules say of a call: first how far it may reach at all, then the stored rules, then
+//! what the house does by itself. Pure.
 //!
-//! The look at a path here is by its words only. It decides whether a person is asked; that a tool
-//! stays inside the workspace is enforced where the file is opened.
+//! Invariants: nothing beyond the ceiling is allowed, whatever a rule says; a rule that denies
+//! wins over every other; what no rule and no mode allows is asked.
 
-use hob_wire::work::{Effect, NeedKind, Tier, ToolContext, ToolSpec};
+use super::facts::Facts;
+use super::place::{Place, folder};
+use super::rulebook::RuleBook;
+use hob_wire::work::{Effect, Mode, NeedKind, RuleDecision, Tier, ToolContext, ToolSpec};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A call that needs a decision.
 #[derive(Clone, Copy, Debug)]
@@ -13,95 +17,161 @@ pub struct Call<'c> {
     pub tool: &'c ToolSpec,
     pub args: &'c Value,
     pub context: &'c ToolContext,
-    /// The farthest it may reach.
+    /// The farthest it may reach: the least of its run's, its session kind's and its channel's.
     pub ceiling: Option<Tier>,
+    pub scene: Scene<'c>,
 }
 
-/// What the rules say.
+/// What surrounds a call: known to the house, not said by the model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scene<'c> {
+    /// The id of its session, if that is stored.
+    pub session: Option<&'c str>,
+    /// The kind of its session.
+    pub kind: Option<&'c str>,
+    /// The channel its run's task came by.
+    pub channel: Option<&'c str>,
+    /// A tool of the house: it stays in its workspace and runs commands in the sandbox.
+    pub of_house: bool,
+    pub mode: Mode,
+    pub now_ms: u64,
+}
+
+/// What the rules say. `rule` names the one that decides: `rule:ID`, or a built-in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may run; `rule` says why.
-    Allow { rule: &'static str },
+    /// It may run.
+    Allow { rule: String },
     /// It may not, and nobody is asked.
-    Deny { rule: &'static str, reason: String },
+    Deny { rule: String, reason: String },
     /// A person decides.
-    Ask,
+    Ask { rule: String },
 }
 
-/// The name of the rule that allows to look inside the workspace.
-const RULE_READ: &str = "rule:read";
-/// The name of the rule that denies what lies beyond the ceiling.
-const RULE_CEILING: &str = "rule:ceiling";
+/// The farthest that sessions of a kind and runs of a channel may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ceilings {
+    pub kinds: BTreeMap<String, Tier>,
+    pub channels: BTreeMap<String, Tier>,
+}
 
-pub fn decide(call: &Call<'_>) -> Verdict {
+/// Looking inside the workspace.
+const RULE_READ: &str = "rule:read";
+/// A reach beyond the ceiling.
+const RULE_CEILING: &str = "rule:ceiling";
+/// A channel without a ceiling of its own may look, and no more.
+const CHANNEL_CEILING: Tier = Tier::Read;
+/// Kinds of sessions whose runs nobody watches.
+const UNATTENDED_KINDS: [&str; 3] = ["cron", "loop", "webhook"];
+
+impl Ceilings {
+    /// The least of a run's own ceiling, its session kind's and its channel's.
+    pub fn of(&self, run: Option<Tier>, kind: Option<&str>, channel: Option<&str>) -> Option<Tier> {
+        let kind = kind.and_then(|kind| self.kinds.get(kind).copied());
+        let channel =
+            channel.map(|name| self.channels.get(name).copied().unwrap_or(CHANNEL_CEILING));
+        [run, kind, channel].into_iter().flatten().min()
+    }
+}
+
+/// Whether nobody is there to be asked about a run on a session of this kind.
+pub fn is_unattended(kind: Option<&str>, channel: Option<&str>) -> bool {
+    channel.is_some() || kind.is_some_and(|kind| UNATTENDED_KINDS.contains(&kind))
+}
+
+/// How far a call reaches: as far as its tool, and further if an argument opens the network.
+pub fn reach(call: &Call<'_>) -> Tier {
+    Facts::of(call.tool, call.args, call.context).tier
+}
+
+pub fn decide(call: &Call<'_>, book: &RuleBook) -> Verdict {
+    let facts = Facts::of(call.tool, call.args, call.context);
     if let Some(ceiling) = call.ceiling
-        && call.tool.tier > ceiling
+        && facts.tier > ceiling
     {
         return Verdict::Deny {
-            rule: RULE_CEILING,
+            rule: RULE_CEILING.to_owned(),
             reason: format!(
-                "This run may use tools up to the tier '{}', and '{}' is of the tier '{}'. Go on without it.",
+                "This run may use tools up to the tier '{}', and this call of '{}' is of the tier '{}'. Go on without it.",
                 word(ceiling),
                 call.tool.name,
-                word(call.tool.tier)
+                word(facts.tier)
             ),
         };
     }
-    let looks_only = call.tool.tier == Tier::Read && call.tool.effect == Effect::Pure;
-    if looks_only && call.tool.needs.iter().all(|need| is_inside(call, need)) {
-        return Verdict::Allow { rule: RULE_READ };
-    }
-    Verdict::Ask
-}
-
-fn is_inside(call: &Call<'_>, need: &hob_wire::work::Need) -> bool {
-    if need.kind != NeedKind::Path {
-        return false;
-    }
-    let Some(workspace) = call.context.workspace.as_deref() else {
-        return false;
-    };
-    match call.args.get(&need.arg) {
-        // The tool then means the workspace itself.
-        None | Some(Value::Null) => true,
-        Some(Value::String(path)) => lies_in(workspace, path),
-        Some(_) => false,
-    }
-}
-
-/// Whether the words of `path` stay inside `workspace`, step by step.
-fn lies_in(workspace: &str, path: &str) -> bool {
-    let below = match path.strip_prefix('/') {
-        None => path.split('/').collect(),
-        Some(absolute) => {
-            let root: Vec<&str> = names(workspace).collect();
-            let steps: Vec<&str> = names(absolute).collect();
-            if !workspace.starts_with('/') || !steps.starts_with(&root) {
-                return false;
-            }
-            steps[root.len()..].to_vec()
-        }
-    };
-    let mut depth = 0_usize;
-    for step in below {
-        match step {
-            "" | "." => {}
-            ".." => match depth.checked_sub(1) {
-                Some(up) => depth = up,
-                None => return false,
+    if let Some(found) = book.find(&facts, &call.scene) {
+        let rule = format!("rule:{}", found.rule);
+        return match found.decision {
+            RuleDecision::Allow => Verdict::Allow { rule },
+            RuleDecision::Ask => Verdict::Ask { rule },
+            RuleDecision::Deny => Verdict::Deny {
+                rule,
+                reason: "A rule of the person denies this call. Do not try it another way; go on without it.".to_owned(),
             },
-            _ => depth += 1,
-        }
+        };
     }
-    true
+    by_mode(call, &facts)
 }
 
-fn names(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/')
-        .filter(|step| !step.is_empty() && *step != ".")
+/// Whether a call changes files of the workspace and nothing else: one of these that would fail
+/// has no effect and tells nothing that a look would not.
+pub fn is_change_inside(call: &Call<'_>) -> bool {
+    let facts = Facts::of(call.tool, call.args, call.context);
+    call.scene.of_house && facts.tier == Tier::Write && is_inside(&facts)
 }
 
-fn word(tier: Tier) -> &'static str {
+/// What the house does with a call that no stored rule covers.
+fn by_mode(call: &Call<'_>, facts: &Facts<'_>) -> Verdict {
+    let rule = || format!("mode:{}", mode_word(call.scene.mode));
+    let looks_only = facts.tier == Tier::Read && call.tool.effect == Effect::Pure;
+    if looks_only && (call.tool.needs.is_empty() || is_inside(facts)) {
+        return Verdict::Allow {
+            rule: RULE_READ.to_owned(),
+        };
+    }
+    let in_workspace = call.scene.of_house && facts.tier <= Tier::Exec && is_inside(facts);
+    match call.scene.mode {
+        Mode::Full => Verdict::Allow { rule: rule() },
+        Mode::Workspace if in_workspace => Verdict::Allow { rule: rule() },
+        Mode::Workspace | Mode::Ask => Verdict::Ask { rule: rule() },
+        Mode::ReadOnly => Verdict::Deny {
+            rule: rule(),
+            reason: "Only looking inside the workspace is allowed now (permission.mode is 'read-only'). Go on without it.".to_owned(),
+        },
+    }
+}
+
+/// Whether the call names places, all of them in the workspace by their words, and no host.
+fn is_inside(facts: &Facts<'_>) -> bool {
+    let root = facts.context.workspace.as_deref().and_then(folder);
+    let Some(root) = root else {
+        return false;
+    };
+    let reaches_out = |kind: NeedKind| {
+        let mut needs = facts.tool.needs.iter();
+        needs.any(|need| need.kind == kind)
+    };
+    let inside = |place: &Place| match place {
+        Place::At { steps, .. } => steps.starts_with(&root),
+        Place::Unknown => false,
+    };
+    !facts.paths.is_empty()
+        && facts.paths.iter().all(inside)
+        && !facts.network
+        && !reaches_out(NeedKind::Host)
+        && (facts.tier >= Tier::Exec || !reaches_out(NeedKind::Command))
+}
+
+fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::ReadOnly => "read-only",
+        Mode::Ask => "ask",
+        Mode::Workspace => "workspace",
+        Mode::Full => "full",
+    }
+}
+
+pub(super) fn word(tier: Tier) -> &'static str {
     match tier {
         Tier::Read => "read",
         Tier::Write => "write",

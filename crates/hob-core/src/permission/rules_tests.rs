@@ -25,18 +25,45 @@ fn tool(tier: Tier, effect: Effect, needs: &[NeedKind]) -> ToolSpec {
 }
 
 fn verdict(tool: &ToolSpec, path: &Value, ceiling: Option<Tier>) -> Verdict {
-    decide(&Call {
-        tool,
-        args: &json!({ "path": path }),
-        context: &ToolContext {
-            workspace: Some("/home/me/work".to_owned()),
-            ..ToolContext::default()
-        },
-        ceiling,
-    })
+    verdict_in(Mode::Ask, true, tool, path, ceiling)
 }
 
-const ALLOWED: Verdict = Verdict::Allow { rule: RULE_READ };
+fn verdict_in(
+    mode: Mode,
+    of_house: bool,
+    tool: &ToolSpec,
+    path: &Value,
+    ceiling: Option<Tier>,
+) -> Verdict {
+    let context = ToolContext {
+        workspace: Some("/home/me/work".to_owned()),
+        ..ToolContext::default()
+    };
+    let call = Call {
+        tool,
+        args: &json!({ "path": path }),
+        context: &context,
+        ceiling,
+        scene: Scene {
+            mode,
+            of_house,
+            ..Scene::default()
+        },
+    };
+    decide(&call, &RuleBook::new())
+}
+
+fn allowed() -> Verdict {
+    Verdict::Allow {
+        rule: RULE_READ.to_owned(),
+    }
+}
+
+fn asked() -> Verdict {
+    Verdict::Ask {
+        rule: "mode:ask".to_owned(),
+    }
+}
 
 #[test]
 fn a_look_inside_the_workspace_is_allowed() {
@@ -51,7 +78,7 @@ fn a_look_inside_the_workspace_is_allowed() {
         json!("..a"),
         json!(null),
     ] {
-        assert_eq!(verdict(&look, &path, None), ALLOWED, "{path}");
+        assert_eq!(verdict(&look, &path, None), allowed(), "{path}");
     }
 }
 
@@ -66,21 +93,20 @@ fn a_look_elsewhere_asks() {
         json!("/home/me/work/../secret"),
         json!("/"),
         json!(7),
-        json!(["a"]),
+        json!([["a"]]),
+        json!(["a", "/etc/passwd"]),
     ] {
-        assert_eq!(verdict(&look, &path, None), Verdict::Ask, "{path}");
+        assert_eq!(verdict(&look, &path, None), asked(), "{path}");
     }
-    let bare = decide(&Call {
+    let bare = Call {
         tool: &look,
         args: &json!({ "path": "a" }),
         context: &ToolContext::default(),
         ceiling: None,
-    });
-    assert_eq!(
-        bare,
-        Verdict::Ask,
-        "without a workspace nothing is inside it"
-    );
+        scene: Scene::default(),
+    };
+    let bare = decide(&bare, &RuleBook::new());
+    assert_eq!(bare, asked(), "without a workspace nothing is inside it");
 }
 
 #[test]
@@ -93,8 +119,8 @@ fn all_that_is_not_a_plain_look_asks() {
             Effect::Opaque,
         ] {
             let expected = match (tier, effect) {
-                (Tier::Read, Effect::Pure) => ALLOWED,
-                _ => Verdict::Ask,
+                (Tier::Read, Effect::Pure) => allowed(),
+                _ => asked(),
             };
             let tool = tool(tier, effect, &[]);
             assert_eq!(
@@ -106,7 +132,7 @@ fn all_that_is_not_a_plain_look_asks() {
     }
     for need in [NeedKind::Host, NeedKind::Command] {
         let tool = tool(Tier::Read, Effect::Pure, &[need]);
-        assert_eq!(verdict(&tool, &json!("a"), None), Verdict::Ask, "{need:?}");
+        assert_eq!(verdict(&tool, &json!("a"), None), asked(), "{need:?}");
     }
 }
 
@@ -118,12 +144,116 @@ fn beyond_the_ceiling_nobody_is_asked() {
             let tool = tool(tier, Effect::Opaque, &[]);
             let denied = matches!(
                 verdict(&tool, &json!("a"), Some(ceiling)),
-                Verdict::Deny {
-                    rule: RULE_CEILING,
-                    ..
-                }
+                Verdict::Deny { rule, .. } if rule == RULE_CEILING
             );
             assert_eq!(denied, tier > ceiling, "{tier:?} under {ceiling:?}");
         }
     }
+}
+
+#[test]
+fn modes_decide_what_no_rule_covers() {
+    let write = tool(Tier::Write, Effect::Probeable, &[NeedKind::Path]);
+    let mut exec = tool(Tier::Exec, Effect::Opaque, &[NeedKind::Path]);
+    exec.needs.push(Need {
+        kind: NeedKind::Command,
+        arg: "command".to_owned(),
+    });
+    let fetch = tool(Tier::External, Effect::Pure, &[NeedKind::Host]);
+    let bare = tool(Tier::Write, Effect::Opaque, &[]);
+    // Of read-only, ask, workspace, full; inside the workspace and outside it.
+    for (tool, path, expected) in [
+        (&write, "a", ["deny", "ask", "allow", "allow"]),
+        (&write, "/etc/a", ["deny", "ask", "ask", "allow"]),
+        (&exec, ".", ["deny", "ask", "allow", "allow"]),
+        (&fetch, "example.org", ["deny", "ask", "ask", "allow"]),
+        (&bare, "a", ["deny", "ask", "ask", "allow"]),
+    ] {
+        let modes = [Mode::ReadOnly, Mode::Ask, Mode::Workspace, Mode::Full];
+        for (mode, expected) in modes.into_iter().zip(expected) {
+            let word = match verdict_in(mode, true, tool, &json!(path), None) {
+                Verdict::Allow { .. } => "allow",
+                Verdict::Ask { .. } => "ask",
+                Verdict::Deny { .. } => "deny",
+            };
+            assert_eq!(word, expected, "{:?} {path} {mode:?}", tool.tier);
+        }
+    }
+    // A tool from outside is held by nothing of the house's.
+    for tool in [&write, &exec] {
+        let outside = verdict_in(Mode::Workspace, false, tool, &json!("a"), None);
+        assert!(matches!(outside, Verdict::Ask { .. }), "{:?}", tool.tier);
+    }
+    let look = super::super::fixture_tests::tool("look", Tier::Read, &[]);
+    let pure = ToolSpec {
+        effect: Effect::Pure,
+        ..look
+    };
+    let modes = [Mode::ReadOnly, Mode::Ask, Mode::Workspace, Mode::Full];
+    for mode in modes {
+        let seen = verdict_in(mode, true, &pure, &json!("a"), None);
+        assert_eq!(seen, allowed(), "{mode:?}");
+    }
+    let over = verdict_in(Mode::Full, true, &write, &json!("a"), Some(Tier::Read));
+    assert!(
+        matches!(over, Verdict::Deny { .. }),
+        "a ceiling holds in every mode"
+    );
+}
+
+#[test]
+fn an_open_network_lifts_a_call() {
+    let exec = super::super::fixture_tests::exec();
+    for (network, tier) in [
+        (json!(true), Tier::External),
+        (json!("yes"), Tier::External),
+        (json!(false), Tier::Exec),
+        (json!(null), Tier::Exec),
+    ] {
+        let args = json!({ "command": "x", "network": network });
+        let asked = super::super::fixture_tests::Asked::new(exec.clone(), args);
+        assert_eq!(reach(&asked.call()), tier, "{network}");
+        let mut under = asked.clone();
+        under.ceiling = Some(Tier::Exec);
+        let verdict = decide(&under.call(), &RuleBook::new());
+        let denied = matches!(verdict, Verdict::Deny { .. });
+        assert_eq!(denied, tier == Tier::External, "{network}");
+    }
+}
+
+#[test]
+fn the_least_ceiling_counts() {
+    let ceilings = Ceilings {
+        kinds: [("cron".to_owned(), Tier::Write)].into(),
+        channels: [("telegram".to_owned(), Tier::Exec)].into(),
+    };
+    let of = |run, kind, channel| ceilings.of(run, kind, channel);
+    assert_eq!(of(None, None, None), None);
+    assert_eq!(of(Some(Tier::Exec), Some("main"), None), Some(Tier::Exec));
+    assert_eq!(of(Some(Tier::Exec), Some("cron"), None), Some(Tier::Write));
+    assert_eq!(of(None, None, Some("telegram")), Some(Tier::Exec));
+    assert_eq!(of(None, None, Some("unknown")), Some(Tier::Read));
+    assert_eq!(
+        of(Some(Tier::Read), Some("cron"), Some("telegram")),
+        Some(Tier::Read)
+    );
+    for kind in ["cron", "loop", "webhook"] {
+        assert!(is_unattended(Some(kind), None));
+    }
+    assert!(is_unattended(Some("main"), Some("telegram")));
+    assert!(!is_unattended(Some("main"), None) && !is_unattended(None, None));
+}
+
+#[test]
+fn only_a_change_inside_the_workspace_can_be_without_effect() {
+    use super::super::fixture_tests::{Asked, exec, fetch, write};
+    let is = |asked: &Asked| is_change_inside(&asked.call());
+    assert!(is(&Asked::new(write(), json!({ "path": "a" }))));
+    assert!(!is(&Asked::new(write(), json!({ "path": "/etc/passwd" }))));
+    assert!(!is(&Asked::new(write(), json!({ "path": "../x" }))));
+    assert!(!is(&Asked::new(exec(), json!({ "command": "x" }))));
+    assert!(!is(&Asked::new(fetch(), json!({ "url": "https://a" }))));
+    let mut outside = Asked::new(write(), json!({ "path": "a" }));
+    outside.scene.of_house = false;
+    assert!(!is(&outside));
 }

@@ -1,51 +1,59 @@
 //! `permission.*`: what a model's call needs before it runs. The rules and the book of questions
-//! and tickets are `hob_core::permission`; this room gives them time, ids, events and the people
-//! who answer.
+//! and tickets are `hob_core::permission`; this room gives them time, ids, events, the stored
+//! rules and the people who answer.
 //!
-//! - `desk`: a call is asked for, answered, redeemed
+//! - `desk`: what the files of this room share, and what surrounds a call
+//! - `asking`: a call is decided by rule, or a person is asked
+//! - `answering`: a question is answered, taken back, or its deadline passes
+//! - `tickets`: what an allowed call is run with, once
+//! - `storing`: the stored rules are listed, added, removed and tried
+//! - `recording`: what the audit record keeps of it all
+//! - `settings`: what a person may choose
 //!
-//! Invariants: a question is announced before anyone can be asked for an answer to it, and its
-//! answer is logged before the call may run; nobody waits longer than the deadline; what is not
-//! allowed is denied.
+//! Invariants: a question is announced before anyone can be asked for an answer to it; every
+//! ruling is in the audit record, in the transaction of its event and its rule, before the call may
+//! run; nobody waits longer than the deadline; what is not allowed is denied.
 
+mod answering;
+mod asking;
 mod desk;
+mod recording;
+mod settings;
+mod storing;
+mod tickets;
 
 use desk::Desk;
 use hob_bus::{Bus, Room};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
-use hob_kit::settings::{Key, Kind, Settings};
+use hob_kit::mask::Mask;
+use hob_kit::settings::Settings;
 use hob_store::Store;
+use hob_wire::rooms::agent::RunCompleted;
 use hob_wire::rooms::permission::{
-    Answer, Ask, Pending, PermissionAnswered, PermissionRequested, Redeem, Withdraw,
+    Add, Answer, Ask, Check, List, Pending, PermissionAnswered, PermissionRequested, Redeem,
+    Remove, Withdraw,
 };
+use hob_wire::rooms::session::SessionDeleted;
+pub use settings::KEYS;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Requests handled at once: each open question holds one, and answers must pass beside them.
 const CONCURRENCY: usize = 2_048;
 
-pub const KEYS: &[Key] = &[Key::new(
-    "permission.deadline",
-    Kind::Duration {
-        min_ms: 1_000,
-        max_ms: 240_000,
-    },
-    "120s",
-    "How long a question waits for an answer before it counts as a no.",
-)
-.live()];
-
 /// What the room is made of.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Where tools are asked what a call would do.
     pub bus: Bus,
-    /// Where questions and answers are logged.
+    /// Where questions, answers, rules and the record of them are kept.
     pub store: Store,
     pub clock: Clock,
     pub dice: Dice,
     pub settings: watch::Receiver<Arc<Settings>>,
+    /// What the record must not show.
+    pub mask: Mask,
 }
 
 /// The service `permissions`.
@@ -53,8 +61,8 @@ pub fn room(parts: Parts) -> Room {
     let desk = Arc::new(Desk::new(parts));
     let of = |desk: &Arc<Desk>| Arc::clone(desk);
     let (asks, answers, redeems) = (of(&desk), of(&desk), of(&desk));
-    let (withdraws, pending) = (of(&desk), desk);
-    Room::new("permissions")
+    let (withdraws, pending) = (of(&desk), of(&desk));
+    let room = Room::new("permissions")
         .concurrency(CONCURRENCY)
         .method::<Ask, _, _>(move |_, params| {
             let desk = of(&asks);
@@ -77,5 +85,37 @@ pub fn room(parts: Parts) -> Room {
             async move { Ok(desk.pending(&params)) }
         })
         .event::<PermissionRequested>()
-        .event::<PermissionAnswered>()
+        .event::<PermissionAnswered>();
+    with_rules(room, &desk)
+}
+
+/// The methods about stored rules, and the ends that take rules along.
+fn with_rules(room: Room, desk: &Arc<Desk>) -> Room {
+    let of = |desk: &Arc<Desk>| Arc::clone(desk);
+    let (lists, adds, removes) = (of(desk), of(desk), of(desk));
+    let (checks, ends, deletes) = (of(desk), of(desk), of(desk));
+    room.method::<List, _, _>(move |_, params| {
+        let desk = of(&lists);
+        async move { desk.list(params).await }
+    })
+    .method::<Add, _, _>(move |call, params| {
+        let desk = of(&adds);
+        async move { desk.add(&call.caller, params).await }
+    })
+    .method::<Remove, _, _>(move |call, params| {
+        let desk = of(&removes);
+        async move { desk.remove(&call.caller, params).await }
+    })
+    .method::<Check, _, _>(move |_, params| {
+        let desk = of(&checks);
+        async move { desk.check(params).await }
+    })
+    .on::<RunCompleted, _, _>(move |_, completed| {
+        let desk = of(&ends);
+        async move { desk.run_ended(completed.of.run_id).await }
+    })
+    .on::<SessionDeleted, _, _>(move |_, deleted| {
+        let desk = of(&deletes);
+        async move { desk.session_deleted(deleted.session_id).await }
+    })
 }

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::flights::{CallKey, Flights, call_key};
 use super::offer::TIMEOUT_MS_MAX;
+use super::own_act;
 use super::shelf::{Maker, ServiceTool, Tool};
 use super::telling::Telling;
 use bytes::Bytes;
@@ -237,8 +238,10 @@ impl Bench {
             let may_control = call.scopes.allow(Scope::Control);
             let message =
                 "A call made for a run needs the ticket of its approval; nothing was run.";
-            return Approved::own_act(work, may_control)
-                .ok_or_else(|| WireError::new(ErrorCode::Forbidden, message));
+            let approved = Approved::own_act(work, may_control)
+                .ok_or_else(|| WireError::new(ErrorCode::Forbidden, message))?;
+            own_act::record_call(&self.shared, &call.caller, &approved).await?;
+            return Ok(approved);
         };
         let seen = self.look(tool, work.clone()).await;
         let state = seen.and_then(|seen| seen.state);

@@ -3,6 +3,7 @@
 //! - `shelf`: which tools there are
 //! - `offer`: what a service outside may put on the shelf
 //! - `undoing`: taking back what a run changed
+//! - `own_act`: recording what a person does with their own hands
 //! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
 //! - `telling`: what watchers hear of it meanwhile
 //!
@@ -14,6 +15,7 @@
 mod bench;
 mod flights;
 mod offer;
+mod own_act;
 mod shelf;
 mod telling;
 mod undoing;
@@ -22,6 +24,7 @@ use bench::Bench;
 use hob_bus::{Bus, Caller, Emitter, Room};
 use hob_kit::clock::Clock;
 use hob_kit::home::Home;
+use hob_kit::mask::Mask;
 use hob_kit::settings::{Key, Kind, Settings};
 use hob_net::Web;
 use hob_store::Store;
@@ -77,6 +80,8 @@ pub struct Parts {
     pub commands: Option<Commands>,
     /// The way to the web.
     pub web: Web,
+    /// What the audit record must not show.
+    pub mask: Mask,
 }
 
 /// What the room's files share.
@@ -89,6 +94,7 @@ struct Shared {
     ground: Ground,
     shelf: Shelf,
     store: Store,
+    mask: Mask,
     /// Undoing is done one at a time: two at once would see each other's halves.
     undo: tokio::sync::Mutex<()>,
     /// When this room was opened: services need a moment to come back after a restart.
@@ -109,6 +115,7 @@ pub fn room(parts: Parts) -> Room {
         opened_ms: parts.clock.monotonic_ms(),
         ground,
         store: parts.store,
+        mask: parts.mask,
         undo: tokio::sync::Mutex::new(()),
         clock: parts.clock,
         settings: parts.settings,
@@ -149,9 +156,12 @@ pub fn room(parts: Parts) -> Room {
             let bench = of(&previews);
             async move { bench.preview(params).await }
         })
-        .method::<Undo, _, _>(move |_, params| {
+        .method::<Undo, _, _>(move |call, params| {
             let shared = Arc::clone(&undoes);
-            async move { undoing::undo(&shared, params.run_id).await }
+            async move {
+                own_act::record_undo(&shared, &call.caller, params.run_id).await?;
+                undoing::undo(&shared, params.run_id).await
+            }
         })
         .method::<Offer, _, _>(move |call, params| {
             let shared = Arc::clone(&offers);

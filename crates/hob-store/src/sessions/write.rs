@@ -5,6 +5,7 @@ use super::row::{self, Found, Head};
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
 use crate::events::{MessageFace, Place, SessionFace, created_payload, encode, message_payload};
+use crate::judgements::end_session;
 use crate::lanes::{Bulk, Step};
 use crate::runs::remove;
 use crate::value::{int, number, uuid};
@@ -247,6 +248,7 @@ pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Dele
         .prepare_cached("DELETE FROM sessions WHERE row_id = ?1")?
         .execute([found.row_id])?;
     delete_messages(batch, found.row_id)?;
+    end_session(batch, found.row_id)?;
     if messages > DELETE_STEP || has_runs {
         batch
             .sql

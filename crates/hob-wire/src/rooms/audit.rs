@@ -1,9 +1,9 @@
 //! `audit.*`: the hash-chained record of every decision. Written with the decision, never changed.
 
 use crate::method::{Cli, methods};
+pub use crate::rule::AuditEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 methods! { "audit";
     /// Lists what was decided, the newest first.
@@ -21,30 +21,6 @@ methods! { "audit";
         params: ExportParams, result: Page, scope: Admin, effect: Pure,
         cli: Cli::Hidden,
     }
-}
-
-/// One entry. Its hash covers everything else in it, and `previous` the entry before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AuditEntry {
-    /// Counts from 1 without gaps.
-    pub seq: u64,
-    pub at: u64,
-    /// What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`.
-    pub act: String,
-    /// Who did it: a rule, a token's name, `deadline`, `unattended`.
-    pub by: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_key: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<crate::id::RunId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// What was decided about: arguments within bounds, the digest, the rule.
-    pub matter: Value,
-    /// The hash of the entry before, of zeros for the first.
-    pub previous: String,
-    pub hash: String,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -3,12 +3,12 @@
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
+pub use crate::rule::{AddParams, Rule, Terms};
 pub use crate::work::{Decision, Mode, Reach, RuleDecision};
 use crate::work::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 methods! { "permissions";
     /// Lists the stored rules, the newest first.
@@ -119,98 +119,12 @@ pub struct Denial {
     /// The call's id within its run.
     pub call_id: String,
     pub tool: String,
-    /// Who decided, as in [`Ruling`]; `unattended` when nobody could be asked.
+    /// Who decided, as in a ruling; `unattended` when nobody could be asked.
     pub by: String,
     pub reason: String,
     /// The rule that would have allowed it, where nobody could be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<Terms>,
-}
-
-/// A stored rule. It covers a call when everything it names fits; what it does not name fits any.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Rule {
-    pub id: String,
-    #[serde(flatten)]
-    pub terms: Terms,
-    pub created_at: u64,
-    /// The name of the token that made it.
-    pub created_by: String,
-    /// From then on it covers nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<u64>,
-}
-
-/// The terms of a rule, once: as a request, where a mistyped field must not widen the rule, and as
-/// part of an answer, where a field of a newer daemon is passed over.
-macro_rules! terms {
-    ($($(#[$about:meta])* $field:ident: $kind:ty,)*) => {
-        /// What a rule covers and says.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "camelCase")]
-        pub struct Terms {
-            $($(#[$about])* pub $field: $kind,)*
-        }
-
-        /// A rule to store.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        pub struct AddParams {
-            $($(#[$about])* pub $field: $kind,)*
-            /// Makes repeating this request one rule.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub idempotency_key: Option<String>,
-        }
-
-        impl From<AddParams> for Terms {
-            fn from(params: AddParams) -> Terms {
-                Terms { $($field: params.$field,)* }
-            }
-        }
-
-        impl From<Terms> for AddParams {
-            fn from(terms: Terms) -> AddParams {
-                AddParams { $($field: terms.$field,)* idempotency_key: None }
-            }
-        }
-    };
-}
-
-terms! {
-    /// A tool's name or alias; `*` at the end stands for any rest.
-    tool: String,
-    decision: RuleDecision,
-    /// Which calls it outlives: those of a run, of a session, in a folder, or all.
-    scope: Reach,
-    /// Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
-    /// understand as more than words.
-    #[serde(rename = "match", default, skip_serializing_if = "BTreeMap::is_empty")]
-    matches: BTreeMap<String, String>,
-    /// Every path of the call lies in this folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    /// Every host of the call is this one; `*.example.org` covers what is below it, `*` any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    host: Option<String>,
-    /// The session's key or id; needed with scope `session`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    session_key: Option<String>,
-    /// The run; needed with scope `run`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    run_id: Option<RunId>,
-    /// The workspace of the calls; needed with scope `folder`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    folder: Option<String>,
-    /// Only sessions of this kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kind: Option<String>,
-    /// Only runs that came by this channel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    channel: Option<String>,
-    /// How long it lasts; until it is removed when missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    expires_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

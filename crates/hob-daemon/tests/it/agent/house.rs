@@ -141,6 +141,7 @@ impl House {
                 clock: Clock::system(),
                 dice: Dice::system(),
                 settings: self.settings.subscribe(),
+                mask: hob_kit::mask::Mask::new(),
             },
         ));
         serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
@@ -151,6 +152,7 @@ impl House {
             home: home.clone(),
             commands: Some(self.commands()),
             web: hob_net::Web::new(Clock::system()),
+            mask: hob_kit::mask::Mask::new(),
         }));
         let http = Http::new(NetParts::new(Clock::system())).expect("a client");
         hob_daemon::agent::serve(hob_daemon::agent::Parts {

@@ -53,6 +53,7 @@ fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<Commands>
         home: fixture.home.clone(),
         commands: commands(&fixture),
         web: hob_net::Web::new(Clock::system()),
+        mask: hob_kit::mask::Mask::new(),
     });
     fixture.bus.serve(room).expect("is served");
     let workspace = tempfile::tempdir().expect("a folder");

@@ -36,6 +36,7 @@ pub(crate) fn house_with(text: &str) -> Fixture {
         clock: Clock::system(),
         dice: Dice::seeded(9),
         settings: settings(text),
+        mask: hob_kit::mask::Mask::new(),
     };
     let room = hob_daemon::permission::room(parts);
     house.bus.serve(room).expect("is served");
@@ -204,10 +205,11 @@ async fn answers_that_do_not_count_leave_the_question_open() {
         ErrorCode::Conflict
     );
     let mut wide = answering(&question, Decision::Allow);
-    wide.scope = Some(Reach::Always);
+    wide.scope = Some(Reach::Folder);
     assert_eq!(
         code(caller.call::<Answer>(&wide).await),
-        ErrorCode::InvalidParams
+        ErrorCode::InvalidParams,
+        "the call has no folder"
     );
     let mut unknown = answering(&question, Decision::Allow);
     unknown.id = "nothing".to_owned();

@@ -1,0 +1,262 @@
+//! Which calls a rule covers, as tables.
+
+use super::super::fixture_tests::{Asked, exec, fetch, rule, run, terms, write};
+use super::*;
+use hob_wire::work::RuleDecision::{Allow, Ask, Deny};
+use serde_json::json;
+
+fn fit(terms: Terms, asked: &Asked) -> Fit {
+    let session = asked.scene.session;
+    let reading = Reading::of(rule("r", terms), session).expect("is a rule");
+    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
+    reading.fit(&facts, &asked.scene)
+}
+
+fn with(argument: &str, pattern: &str, decision: RuleDecision, tool: &str) -> Terms {
+    let mut terms = terms(tool, decision, Reach::Always);
+    let matched = (argument.to_owned(), pattern.to_owned());
+    terms.matches.extend([matched]);
+    terms
+}
+
+fn in_path(path: &str, decision: RuleDecision) -> Terms {
+    Terms {
+        path: Some(path.to_owned()),
+        ..terms("write", decision, Reach::Always)
+    }
+}
+
+fn on_host(host: &str, decision: RuleDecision, tool: &str) -> Terms {
+    Terms {
+        host: Some(host.to_owned()),
+        ..terms(tool, decision, Reach::Always)
+    }
+}
+
+fn writing(path: &str) -> Asked {
+    Asked::new(write(), json!({ "path": path }))
+}
+
+#[test]
+fn a_tool_is_meant_by_its_name_an_alias_or_a_beginning() {
+    for (name, expected) in [
+        ("write", Fit::Yes),
+        ("old.write", Fit::Yes),
+        ("wr*", Fit::Yes),
+        ("*", Fit::Yes),
+        ("Write", Fit::No),
+        ("writ", Fit::No),
+        ("write_all", Fit::No),
+    ] {
+        let fits = fit(terms(name, Allow, Reach::Always), &writing("a"));
+        assert_eq!(fits, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_command_is_covered_by_words_and_a_denial_by_any_part() {
+    let call = |command: &str| Asked::new(exec(), json!({ "command": command }));
+    let allow = |pattern| with("command", pattern, Allow, "exec");
+    assert_eq!(fit(allow("git status *"), &call("git status -s")), Fit::Yes);
+    assert_eq!(
+        fit(allow("git status *"), &call("git status; rm -rf /")),
+        Fit::No
+    );
+    assert_eq!(fit(allow("*"), &call("a | b")), Fit::No);
+    assert_eq!(fit(allow("a | b"), &call("a | b")), Fit::Yes);
+    let deny = with("command", "*rm *", Deny, "exec");
+    assert_eq!(fit(deny, &call("true; rm -rf /")), Fit::Yes);
+    // A look-alike is another command.
+    assert_eq!(fit(allow("git status"), &call("g\u{456}t status")), Fit::No);
+    assert_eq!(
+        fit(allow("git status"), &Asked::new(exec(), json!({}))),
+        Fit::No
+    );
+}
+
+#[test]
+fn every_path_lies_in_an_allowed_folder_and_any_in_a_denied_one() {
+    for (path, allowed, denied) in [
+        ("docs/a", Fit::Yes, Fit::Yes),
+        ("./docs//a", Fit::Yes, Fit::Yes),
+        ("/w/app/docs/a", Fit::Yes, Fit::Yes),
+        ("docs", Fit::Yes, Fit::Yes),
+        ("docs/../docs/a", Fit::No, Fit::Yes),
+        ("src/../docs/a", Fit::No, Fit::Yes),
+        ("docs/../src/a", Fit::No, Fit::No),
+        ("docsx/a", Fit::No, Fit::No),
+        ("src/a", Fit::No, Fit::No),
+        // What works on the folder above may work on it.
+        (".", Fit::No, Fit::Open),
+        ("/", Fit::No, Fit::Open),
+    ] {
+        let asked = writing(path);
+        assert_eq!(
+            fit(in_path("/w/app/docs", Allow), &asked),
+            allowed,
+            "{path}"
+        );
+        assert_eq!(fit(in_path("/w/app/docs", Deny), &asked), denied, "{path}");
+        assert_eq!(fit(in_path("/w/app/docs", Ask), &asked), denied, "{path}");
+    }
+    let unclear = Asked::new(write(), json!({ "path": 7 }));
+    assert_eq!(fit(in_path("/w", Allow), &unclear), Fit::No);
+    assert_eq!(fit(in_path("/w", Deny), &unclear), Fit::Open);
+    let mut two = writing("docs/a");
+    two.tool.needs.push(hob_wire::work::Need {
+        kind: NeedKind::Path,
+        arg: "to".to_owned(),
+    });
+    two.args = json!({ "path": "docs/a", "to": "src/a" });
+    assert_eq!(fit(in_path("/w/app/docs", Allow), &two), Fit::No);
+    assert_eq!(fit(in_path("/w/app/docs", Deny), &two), Fit::Yes);
+    // A rule about a folder says nothing of a tool that names none.
+    let mut none = writing("docs/a");
+    none.tool.needs.clear();
+    assert_eq!(fit(in_path("/w", Allow), &none), Fit::No);
+}
+
+#[test]
+fn a_pattern_of_a_path_is_not_left_by_going_up() {
+    let allow = |pattern| with("path", pattern, Allow, "write");
+    assert_eq!(fit(allow("docs/*"), &writing("docs/a")), Fit::Yes);
+    assert_eq!(fit(allow("docs/*"), &writing("/w/app/docs/a")), Fit::Yes);
+    assert_eq!(fit(allow("docs/*"), &writing("docs/../src/a")), Fit::No);
+    assert_eq!(fit(allow("docs/../a"), &writing("docs/../a")), Fit::Yes);
+    assert_eq!(fit(allow("a"), &writing("docs/../a")), Fit::No);
+    let deny = with("path", "secret/*", Deny, "write");
+    for path in [
+        "secret/a",
+        "./secret/a",
+        "x/../secret/a",
+        "/w/app/secret//a",
+    ] {
+        assert_eq!(fit(deny.clone(), &writing(path)), Fit::Yes, "{path}");
+    }
+}
+
+#[test]
+fn hosts_and_the_network() {
+    let fetching = |url: &str| Asked::new(fetch(), json!({ "url": url }));
+    let good = fetching("https://example.org/a");
+    let bad = fetching("https://example.org@evil.test/");
+    assert_eq!(
+        fit(on_host("example.org", Allow, "web_fetch"), &good),
+        Fit::Yes
+    );
+    assert_eq!(
+        fit(on_host("example.org", Allow, "web_fetch"), &bad),
+        Fit::No
+    );
+    assert_eq!(
+        fit(on_host("evil.test", Deny, "web_fetch"), &bad),
+        Fit::Open
+    );
+    assert_eq!(fit(on_host("evil.test", Deny, "web_fetch"), &good), Fit::No);
+
+    let open = json!({ "command": "curl x", "network": true });
+    let open = Asked::new(exec(), open);
+    let exact = with("command", "curl x", Allow, "exec");
+    assert_eq!(
+        fit(exact.clone(), &open),
+        Fit::No,
+        "it does not say network"
+    );
+    for (host, allowed, denied) in [
+        ("*", Fit::Yes, Fit::Yes),
+        ("example.org", Fit::No, Fit::Open),
+    ] {
+        let allow = Terms {
+            host: Some(host.to_owned()),
+            ..exact.clone()
+        };
+        assert_eq!(fit(allow, &open), allowed, "{host}");
+        assert_eq!(fit(on_host(host, Deny, "exec"), &open), denied, "{host}");
+    }
+    let closed = Asked::new(exec(), json!({ "command": "curl x", "network": false }));
+    assert_eq!(fit(exact, &closed), Fit::Yes);
+    assert_eq!(fit(on_host("*", Allow, "exec"), &closed), Fit::No);
+}
+
+#[test]
+fn a_rule_is_for_its_run_session_folder_kind_and_channel() {
+    let asked = writing("a");
+    for scope in [Reach::Run, Reach::Session, Reach::Folder, Reach::Always] {
+        assert_eq!(
+            fit(terms("write", Allow, scope), &asked),
+            Fit::Yes,
+            "{scope:?}"
+        );
+    }
+    let mut other = asked.clone();
+    other.context.run_id = Some(run(2));
+    assert_eq!(fit(terms("write", Allow, Reach::Run), &other), Fit::No);
+    let mut elsewhere = asked.clone();
+    elsewhere.context.workspace = Some("/wx".to_owned());
+    assert_eq!(
+        fit(terms("write", Allow, Reach::Folder), &elsewhere),
+        Fit::No
+    );
+    let mut outside = asked.clone();
+    outside.args = json!({ "path": "/etc/passwd" });
+    assert_eq!(fit(terms("write", Allow, Reach::Folder), &outside), Fit::No);
+    assert_eq!(fit(terms("write", Deny, Reach::Folder), &outside), Fit::Yes);
+    let reading = Reading::of(
+        rule("r", terms("write", Allow, Reach::Session)),
+        Some("other"),
+    );
+    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
+    let reading = reading.expect("is a rule");
+    assert_eq!(reading.fit(&facts, &asked.scene), Fit::No);
+
+    let mut of_cron = terms("write", Allow, Reach::Always);
+    of_cron.kind = Some("cron".to_owned());
+    assert_eq!(fit(of_cron.clone(), &asked), Fit::No);
+    let mut cron = asked.clone();
+    cron.scene.kind = Some("cron");
+    assert_eq!(fit(of_cron, &cron), Fit::Yes);
+    let mut of_channel = terms("write", Allow, Reach::Always);
+    of_channel.channel = Some("telegram".to_owned());
+    assert_eq!(fit(of_channel, &asked), Fit::No);
+}
+
+#[test]
+fn an_expired_rule_covers_nothing() {
+    let mut old = rule("r", terms("write", Deny, Reach::Always));
+    let asked = writing("a");
+    let facts = Facts::of(&asked.tool, &asked.args, &asked.context);
+    for (until, expected) in [(1_000, Fit::No), (1_001, Fit::Yes)] {
+        old.expires_at = Some(until);
+        let reading = Reading::of(old.clone(), None).expect("is a rule");
+        assert_eq!(reading.fit(&facts, &asked.scene), expected);
+    }
+}
+
+#[test]
+fn terms_that_mean_nothing_are_refused() {
+    let good = terms("write", Allow, Reach::Always);
+    assert_eq!(check_terms(&good), Ok(()));
+    let wrong: [fn(&mut Terms); 11] = [
+        |it| it.tool = String::new(),
+        |it| it.tool = "a*b".to_owned(),
+        |it| it.tool = "a b".to_owned(),
+        |it| it.scope = Reach::Once,
+        |it| it.scope = Reach::Run,
+        |it| it.scope = Reach::Session,
+        |it| it.scope = Reach::Folder,
+        |it| it.path = Some("relative".to_owned()),
+        |it| it.path = Some("/a/../b".to_owned()),
+        |it| it.host = Some("https://a".to_owned()),
+        |it| it.expires_ms = Some(0),
+    ];
+    for (number, spoil) in wrong.iter().enumerate() {
+        let mut terms = good.clone();
+        spoil(&mut terms);
+        assert!(check_terms(&terms).is_err(), "{number}: {terms:?}");
+        assert!(Reading::of(rule("r", terms), None).is_none(), "{number}");
+    }
+    let mut starry = good;
+    let stars = "*a".repeat(STARS_MAX + 1);
+    starry.matches.extend([("path".to_owned(), stars)]);
+    assert!(check_terms(&starry).is_err());
+}

@@ -1,0 +1,121 @@
+//! Calls and rules for the tests of this folder.
+
+use super::rules::{Call, Scene};
+use hob_wire::id::RunId;
+use hob_wire::rule::{Rule, Terms};
+use hob_wire::work::{Effect, Need, NeedKind, Reach, RuleDecision, Tier, ToolContext, ToolSpec};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub(super) const SESSION: &str = "00000000-0000-7000-8000-00000000aaaa";
+
+pub(super) fn run(number: u8) -> RunId {
+    let id = format!("00000000-0000-7000-8000-0000000000{number:02x}");
+    id.parse().expect("is an id")
+}
+
+pub(super) fn tool(name: &str, tier: Tier, needs: &[(NeedKind, &str)]) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        aliases: vec![format!("old.{name}")],
+        description: "Works.".to_owned(),
+        parameters: json!({ "type": "object" }),
+        tier,
+        effect: Effect::Opaque,
+        needs: needs
+            .iter()
+            .map(|(kind, arg)| Need {
+                kind: *kind,
+                arg: (*arg).to_owned(),
+            })
+            .collect(),
+        approval: "Work".to_owned(),
+        timeout_ms: None,
+    }
+}
+
+pub(super) fn write() -> ToolSpec {
+    tool("write", Tier::Write, &[(NeedKind::Path, "path")])
+}
+
+pub(super) fn exec() -> ToolSpec {
+    let needs = [
+        (NeedKind::Command, "command"),
+        (NeedKind::Path, "cwd"),
+        (NeedKind::Network, "network"),
+    ];
+    tool("exec", Tier::Exec, &needs)
+}
+
+pub(super) fn fetch() -> ToolSpec {
+    tool("web_fetch", Tier::External, &[(NeedKind::Host, "url")])
+}
+
+/// A call and all that is around it, owned.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) tool: ToolSpec,
+    pub(super) args: Value,
+    pub(super) context: ToolContext,
+    pub(super) ceiling: Option<Tier>,
+    pub(super) scene: Scene<'static>,
+}
+
+impl Asked {
+    pub(super) fn new(tool: ToolSpec, args: Value) -> Asked {
+        Asked {
+            tool,
+            args,
+            context: ToolContext {
+                session_key: Some("chat:main".to_owned()),
+                run_id: Some(run(1)),
+                workspace: Some("/w/app".to_owned()),
+                ..ToolContext::default()
+            },
+            ceiling: None,
+            scene: Scene {
+                session: Some(SESSION),
+                of_house: true,
+                now_ms: 1_000,
+                ..Scene::default()
+            },
+        }
+    }
+
+    pub(super) fn call(&self) -> Call<'_> {
+        Call {
+            tool: &self.tool,
+            args: &self.args,
+            context: &self.context,
+            ceiling: self.ceiling,
+            scene: self.scene,
+        }
+    }
+}
+
+pub(super) fn terms(tool: &str, decision: RuleDecision, scope: Reach) -> Terms {
+    Terms {
+        tool: tool.to_owned(),
+        decision,
+        scope,
+        matches: BTreeMap::new(),
+        path: None,
+        host: None,
+        session_key: (scope == Reach::Session).then(|| "chat:main".to_owned()),
+        run_id: (scope == Reach::Run).then(|| run(1)),
+        folder: (scope == Reach::Folder).then(|| "/w".to_owned()),
+        kind: None,
+        channel: None,
+        expires_ms: None,
+    }
+}
+
+pub(super) fn rule(id: &str, terms: Terms) -> Rule {
+    Rule {
+        id: id.to_owned(),
+        terms,
+        created_at: 0,
+        created_by: "owner".to_owned(),
+        expires_at: None,
+    }
+}

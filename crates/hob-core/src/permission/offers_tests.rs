@@ -1,0 +1,167 @@
+//! What answers would store, and that it covers the call and little else.
+
+use super::super::fixture_tests::{Asked, exec, fetch, rule, tool, write};
+use super::super::rulebook::RuleBook;
+use super::super::rules::{Verdict, decide};
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn stored(terms: Terms, asked: &Asked) -> RuleBook {
+    let mut book = RuleBook::new();
+    book.add(rule("r", terms), asked.scene.session);
+    book
+}
+
+fn allows(terms: &Terms, asked: &Asked) -> bool {
+    let verdict = decide(&asked.call(), &stored(terms.clone(), asked));
+    matches!(verdict, Verdict::Allow { rule } if rule == "rule:r")
+}
+
+fn scopes(offers: &[Terms]) -> Vec<Reach> {
+    offers.iter().map(|terms| terms.scope).collect()
+}
+
+#[test]
+fn a_command_is_offered_word_for_word() {
+    let asked = Asked::new(exec(), json!({ "command": r"ls *.rs | grep 'a\b'" }));
+    let offers = offers(&asked.call());
+    assert_eq!(scopes(&offers), SCOPES);
+    for terms in &offers {
+        assert_eq!(terms.matches["command"], r"ls \*.rs | grep 'a\\b'");
+        assert_eq!(terms.host, None);
+        assert!(allows(terms, &asked));
+        let mut other = asked.clone();
+        other.args["command"] = json!(r"ls x.rs | grep 'a\b'");
+        assert!(!allows(terms, &other));
+        let mut network = asked.clone();
+        network.args["network"] = json!(true);
+        assert!(!allows(terms, &network), "the network was not part of it");
+    }
+}
+
+#[test]
+fn a_command_with_the_network_says_so() {
+    let asked = Asked::new(exec(), json!({ "command": "curl x", "network": true }));
+    for terms in offers(&asked.call()) {
+        assert_eq!(terms.host.as_deref(), Some("*"));
+        assert!(allows(&terms, &asked));
+    }
+}
+
+#[test]
+fn a_change_of_files_is_offered_by_tool_and_folder() {
+    let asked = Asked::new(write(), json!({ "path": "docs/a" }));
+    let offers = offers(&asked.call());
+    assert_eq!(scopes(&offers), SCOPES);
+    assert_eq!(offers[0].path.as_deref(), Some("/w/app"));
+    assert_eq!(offers[2].folder.as_deref(), Some("/w/app"));
+    let like = Asked::new(write(), json!({ "path": "src/b" }));
+    for terms in &offers {
+        assert!(allows(terms, &like), "{terms:?}");
+    }
+    let mut elsewhere = like;
+    elsewhere.context.workspace = Some("/w/other".to_owned());
+    assert!(!allows(&offers[1], &elsewhere));
+    assert!(!allows(&offers[2], &elsewhere));
+
+    let outside = Asked::new(write(), json!({ "path": "/etc/hosts" }));
+    let offered = super::offers(&outside.call());
+    assert_eq!(
+        scopes(&offered),
+        [Reach::Run, Reach::Session, Reach::Always]
+    );
+    for terms in &offered {
+        assert_eq!(terms.matches["path"], "/etc/hosts");
+        assert!(allows(terms, &outside));
+    }
+}
+
+#[test]
+fn a_fetch_is_offered_by_its_host() {
+    let asked = Asked::new(fetch(), json!({ "url": "https://Docs.rs/a" }));
+    let offers = offers(&asked.call());
+    assert_eq!(offers[0].host.as_deref(), Some("docs.rs"));
+    let like = Asked::new(fetch(), json!({ "url": "https://docs.rs/b" }));
+    let other = Asked::new(fetch(), json!({ "url": "https://docs.rs.evil.test/" }));
+    assert!(allows(&offers[0], &like) && !allows(&offers[0], &other));
+    let port = Asked::new(fetch(), json!({ "url": "http://127.0.0.1:8080/" }));
+    assert_eq!(
+        super::offers(&port.call())[0].host.as_deref(),
+        Some("127.0.0.1:8080")
+    );
+}
+
+#[test]
+fn what_reaches_out_and_names_nothing_is_offered_with_all_its_arguments() {
+    let mut send = tool("send", Tier::External, &[]);
+    send.parameters = json!({ "properties": { "to": {}, "text": {}, "copy": {} } });
+    let asked = Asked::new(send.clone(), json!({ "to": "ada", "text": "hi *" }));
+    for terms in offers(&asked.call()) {
+        assert!(allows(&terms, &asked));
+        let mut more = asked.clone();
+        more.args["copy"] = json!("eve");
+        assert!(!allows(&terms, &more));
+        let mut other = asked.clone();
+        other.args["text"] = json!("hi all");
+        assert!(!allows(&terms, &other));
+    }
+}
+
+#[test]
+fn a_session_that_is_not_stored_is_not_offered() {
+    let mut asked = Asked::new(write(), json!({ "path": "a" }));
+    asked.scene.session = None;
+    asked.context.workspace = None;
+    asked.args = json!({ "path": "/tmp/a" });
+    assert_eq!(scopes(&offers(&asked.call())), [Reach::Run, Reach::Always]);
+}
+
+#[test]
+fn a_grant_is_for_the_folder_and_who_was_there() {
+    let mut asked = Asked::new(exec(), json!({ "command": "make" }));
+    let plain = grant(&asked.call()).expect("is one");
+    assert_eq!(plain.scope, Reach::Folder);
+    assert_eq!((&plain.kind, &plain.channel), (&None, &None));
+    asked.scene.kind = Some("cron");
+    asked.scene.channel = Some("telegram");
+    let narrow = grant(&asked.call()).expect("is one");
+    assert_eq!(narrow.kind.as_deref(), Some("cron"));
+    assert_eq!(narrow.channel.as_deref(), Some("telegram"));
+    assert!(allows(&narrow, &asked));
+    asked.scene.kind = Some("main");
+    asked.context.workspace = None;
+    // Without a workspace the command's folder is not known, and no folder can be named.
+    assert_eq!(
+        grant(&asked.call()).map(|terms| terms.scope),
+        Some(Reach::Always)
+    );
+}
+
+proptest! {
+    #[test]
+    fn every_offer_covers_its_call_and_a_no_as_surely(
+        command in ".{0,30}",
+        path in "[a-z./]{0,12}",
+        network in any::<bool>(),
+    ) {
+        let calls = [
+            Asked::new(exec(), json!({ "command": command, "cwd": path, "network": network })),
+            Asked::new(write(), json!({ "path": path })),
+            Asked::new(tool("send", Tier::External, &[]), json!({ "what": command })),
+        ];
+        for asked in calls {
+            for scope in SCOPES {
+                if let Some(terms) = offer(&asked.call(), scope, RuleDecision::Allow) {
+                    prop_assert!(allows(&terms, &asked));
+                }
+                if let Some(terms) = offer(&asked.call(), scope, RuleDecision::Deny) {
+                    let verdict = decide(&asked.call(), &stored(terms, &asked));
+                    let denied = matches!(verdict, Verdict::Deny { .. });
+                    prop_assert!(denied);
+                }
+            }
+            prop_assert!(grant(&asked.call()).is_some());
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What patterns fit, and what a star never crosses.
+
+use super::*;
+use proptest::prelude::*;
+
+fn fits(pattern: &str, value: &str, star: Star) -> bool {
+    Pattern::new(pattern).fits(value, star)
+}
+
+#[test]
+fn a_star_stands_for_anything_else_for_itself() {
+    for (pattern, value, expected) in [
+        ("", "", true),
+        ("", "a", false),
+        ("a", "a", true),
+        ("a", "A", false),
+        ("*", "", true),
+        ("*", "any\nthing", true),
+        ("a*c", "abc", true),
+        ("a*c", "ac", true),
+        ("a*c", "acd", false),
+        ("a*b*c", "a-b-b-c", true),
+        ("*.rs", "main.rs", true),
+        ("*.rs", "main.rs.txt", false),
+        ("a**b", "axb", true),
+        (r"a\*b", "a*b", true),
+        (r"a\*b", "axb", false),
+        (r"a\\*", r"a\x", true),
+        (r"a\", r"a\", true),
+        ("é*é", "éxé", true),
+        ("[a-z]?", "[a-z]?", true),
+    ] {
+        assert_eq!(
+            fits(pattern, value, Star::Anything),
+            expected,
+            "{pattern:?} {value:?}"
+        );
+    }
+}
+
+#[test]
+fn a_star_in_a_command_is_words() {
+    let covered = [
+        "git status ",
+        "git status -s",
+        "git status --porcelain=v2 -- src/main.rs",
+        "git status наве",
+    ];
+    for command in covered {
+        assert!(fits("git status *", command, Star::Words), "{command}");
+    }
+    let not_covered = [
+        "git status; rm -rf /",
+        "git status & rm x",
+        "git status && rm x",
+        "git status | sh",
+        "git status > f",
+        "git status < f",
+        "git status $(rm x)",
+        "git status `rm x`",
+        "git status $HOME",
+        "git status {a,b}",
+        "git status 'a' ; x",
+        "git status \"$x\"",
+        "git status \\\n rm",
+        "git status\nrm x",
+        "git status x\nrm x",
+        "git status x\rrm x",
+        "git status ~",
+        "git status #x",
+        "git status !x",
+        "git status *",
+        "git status [a]",
+        "git status ?",
+        "git status \u{0}",
+        "git status \t",
+        "git status ^x",
+        "git statuss",
+        "ls; git status x",
+    ];
+    for command in not_covered {
+        assert!(!fits("git status *", command, Star::Words), "{command:?}");
+    }
+    assert!(
+        fits("ls; *", "ls; pwd", Star::Words),
+        "what is written is meant"
+    );
+    assert!(!fits("ls; *", "ls; pwd; id", Star::Words));
+    assert!(fits("* x;y*z", "a x;yz", Star::Words));
+}
+
+#[test]
+fn a_star_in_a_host_ends_with_it() {
+    let pattern = "https://*.example.org/*";
+    for (value, expected) in [
+        ("https://a.example.org/x?y", true),
+        ("https://a.b.example.org/", true),
+        ("https://evil.test/?.example.org/", false),
+        ("https://evil.test#.example.org/", false),
+        ("https://me@evil.test:.example.org/", false),
+        ("https://evil.test\\.example.org/", false),
+    ] {
+        assert_eq!(fits(pattern, value, Star::Address), expected, "{value}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_escaped_text_fits_itself_alone(text in ".*", other in ".*") {
+        let pattern = Pattern::new(&escaped(&text));
+        prop_assert_eq!(pattern.literal(), Some(text.as_str()));
+        prop_assert!(pattern.fits(&text, Star::Words));
+        prop_assert_eq!(pattern.fits(&other, Star::Anything), text == other);
+    }
+
+    #[test]
+    fn a_star_of_words_never_crosses_a_sign_of_the_shell(
+        before in "[a-z ]{0,6}",
+        sign in "[;|&<>$`(){}\\[\\]\n\r\t\\\\'\"~#!*?^\u{0}]",
+        after in "[a-z ;|&]{0,6}",
+        pattern in "[a-z *]{1,8}",
+    ) {
+        // The pattern names no such sign, so a value with one is never covered.
+        let value = format!("{before}{sign}{after}");
+        prop_assert!(!Pattern::new(&pattern).fits(&value, Star::Words));
+    }
+
+    #[test]
+    fn words_are_never_more_than_anything(pattern in "[ab;*\\\\]{0,8}", value in "[ab;*]{0,8}") {
+        let pattern = Pattern::new(&pattern);
+        if pattern.fits(&value, Star::Words) {
+            prop_assert!(pattern.fits(&value, Star::Anything));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `audit.*`: the record of every decision, for reading. It is written by whoever decides, in the
+//! transaction of the decision; this room never writes. The chain itself is
+//! `hob_core::permission::Chain`.
+
+use hob_bus::Room;
+use hob_core::permission::Chain;
+use hob_store::Store;
+use hob_wire::WireError;
+use hob_wire::rooms::audit::{Export, List, Verified, Verify};
+
+/// The service `audit`.
+pub fn room(store: &Store) -> Room {
+    let of = || store.clone();
+    let (lists, verifies, exports) = (of(), of(), of());
+    Room::new("audit")
+        .method::<List, _, _>(move |_, params| {
+            let store = lists.clone();
+            async move { Ok(store.list_audit(params).await?) }
+        })
+        .method::<Verify, _, _>(move |_, params| {
+            let store = verifies.clone();
+            async move { verify(&store, params.head.as_deref()).await }
+        })
+        .method::<Export, _, _>(move |_, params| {
+            let store = exports.clone();
+            async move { Ok(store.audit_after(params.after).await?) }
+        })
+}
+
+/// Follows the whole chain, a page at a time: entries that come meanwhile are followed too, and
+/// writers never wait for it.
+async fn verify(store: &Store, awaited: Option<&str>) -> Result<Verified, WireError> {
+    let mut chain = Chain::new(awaited);
+    let told = |chain: &Chain, problem| Verified {
+        entries: chain.entries(),
+        head: chain.head().to_owned(),
+        problem,
+    };
+    loop {
+        let page = store.audit_after(chain.entries()).await?;
+        for entry in &page.entries {
+            if let Err(problem) = chain.take(entry) {
+                return Ok(told(&chain, Some(problem)));
+            }
+        }
+        if !page.more {
+            return Ok(told(&chain, chain.problem_at_end()));
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A call is decided by rule, or a person is asked and waited for.
+
+use super::answering::BY_WITHDRAWN;
+use super::desk::{Around, Desk, OpenQuestion, Said, event};
+use super::recording::word;
+use super::tickets::{denied, full};
+use hob_core::permission::{
+    Matter, Opened, Verdict, Work, fingerprint, grant, is_change_inside, offers, preview,
+    preview_of_change, reach, sentence,
+};
+use hob_store::Judgement;
+use hob_wire::rooms::permission::{AskParams, Decision, PermissionRequested, Question, Ruling};
+use hob_wire::rooms::tool::{ExecuteParams, Preview, Previewed};
+use hob_wire::work::Effect;
+use hob_wire::{ErrorCode, WireError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Who decided when nobody had to.
+const BY_JOURNAL: &str = "journal";
+/// Who decided when nobody could be asked.
+const BY_UNATTENDED: &str = "unattended";
+/// The rule for a call that would only be told why it cannot be done.
+const BY_NO_EFFECT: &str = "rule:no-effect";
+/// What every rule of the house's own modes is called.
+const BY_MODE: &str = "mode:";
+
+impl Desk {
+    /// Decides by rule, or asks a person and waits.
+    pub(super) async fn ask(&self, params: AskParams) -> Result<Ruling, WireError> {
+        self.ready().await?;
+        let said = Said {
+            ceiling: params.ceiling,
+            channel: params.channel.as_deref(),
+            unattended: params.unattended,
+        };
+        let around = self.around(&params.tool, &params.context, said).await?;
+        let seen = self.look(&params).await;
+        let work = Work {
+            tool: params.tool.name.clone(),
+            fingerprint: fingerprint(&params.tool),
+            args: params.args.clone(),
+            context: params.context.clone(),
+            state: seen.state.clone(),
+        };
+        let digest = work.digest();
+        let call = around.call(&params.tool, &params.args, &params.context);
+        let by = match self.decide(&call) {
+            Verdict::Allow { rule } => rule,
+            Verdict::Deny { rule, reason } => {
+                let no = denied(&rule, Some(reason));
+                return self.rule(no, &params, &digest).await;
+            }
+            Verdict::Ask { .. } if params.approved.as_deref() == Some(&digest) => {
+                BY_JOURNAL.to_owned()
+            }
+            // The ticket is bound to what would make it fail, so it can do nothing else. What a
+            // person's own rule wants asked is asked all the same.
+            Verdict::Ask { rule }
+                if rule.starts_with(BY_MODE)
+                    && seen.would_fail.is_some()
+                    && seen.state.is_some()
+                    && is_change_inside(&call) =>
+            {
+                BY_NO_EFFECT.to_owned()
+            }
+            Verdict::Ask { .. } if around.unattended => {
+                let no = Ruling {
+                    grant: grant(&call),
+                    ..denied(BY_UNATTENDED, Some(nobody_there()))
+                };
+                return self.rule(no, &params, &digest).await;
+            }
+            Verdict::Ask { .. } => {
+                return self.ask_a_person(params, around, digest, seen.text).await;
+            }
+        };
+        let yes = Ruling {
+            decision: Decision::Allow,
+            ..denied(&by, None)
+        };
+        self.rule(yes, &params, &digest).await
+    }
+
+    /// Records what was decided without a person; only then it holds.
+    async fn rule(
+        &self,
+        ruling: Ruling,
+        params: &AskParams,
+        digest: &str,
+    ) -> Result<Ruling, WireError> {
+        let act = word(ruling.decision);
+        let entry = self.recorder.ruled(act, &ruling.by, params, digest);
+        let judgement = Judgement {
+            entries: vec![entry],
+            ..Judgement::default()
+        };
+        self.parts.store.judge(judgement).await?;
+        match ruling.decision {
+            Decision::Allow => self.allow(&ruling.by, digest),
+            Decision::Deny => Ok(ruling),
+        }
+    }
+
+    /// What the call would do now. A tool that cannot say is asked for as it stands.
+    async fn look(&self, params: &AskParams) -> Previewed {
+        if params.tool.effect == Effect::Pure {
+            return Previewed::default();
+        }
+        let call = ExecuteParams {
+            name: params.tool.name.clone(),
+            args: params.args.clone(),
+            context: params.context.clone(),
+            ticket: None,
+        };
+        let seen = self.caller.call::<Preview>(&call).await;
+        seen.unwrap_or_default()
+    }
+
+    async fn ask_a_person(
+        &self,
+        params: AskParams,
+        around: Around,
+        digest: String,
+        seen: Option<String>,
+    ) -> Result<Ruling, WireError> {
+        let deadline_ms = {
+            let settings = self.parts.settings.borrow();
+            settings.duration_ms("permission.deadline")
+        };
+        let question = self.question(&params, &around, digest, seen.as_deref())?;
+        let question = Question {
+            deadline_at: question.asked_at.saturating_add(deadline_ms),
+            ..question
+        };
+        let (mut outcome, new) = self.open(&params, &around, question, deadline_ms)?;
+        if let Some(question) = new {
+            let id = question.id.clone();
+            if let Err(error) = self.announce(&params, &around, question).await {
+                // Nobody will ever see it, so nobody can answer it.
+                self.state().forget(&id);
+                return Err(error);
+            }
+        }
+        loop {
+            if let Some(ruling) = outcome.borrow_and_update().clone() {
+                return Ok(ruling);
+            }
+            let next = self.state().book.next_deadline_ms();
+            let now_ms = self.parts.clock.monotonic_ms();
+            let wait = next.map_or(deadline_ms, |next| next.saturating_sub(now_ms).max(1));
+            let changed = tokio::time::timeout(Duration::from_millis(wait), outcome.changed());
+            match changed.await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Ok(denied(BY_WITHDRAWN, None)),
+                Err(_) => self.expire().await,
+            }
+        }
+    }
+
+    /// Logs the question with its entry in the record.
+    async fn announce(
+        &self,
+        params: &AskParams,
+        around: &Around,
+        question: Question,
+    ) -> Result<(), WireError> {
+        let by = "permissions";
+        let entry = self.recorder.ruled("asked", by, params, &question.digest);
+        let judgement = Judgement {
+            entries: vec![entry],
+            event: Some(event::<PermissionRequested>(&question, around)?),
+            rule: None,
+        };
+        self.parts.store.judge(judgement).await?;
+        Ok(())
+    }
+
+    /// Opens the question, or joins it when the same call is being asked for already.
+    fn open(
+        &self,
+        params: &AskParams,
+        around: &Around,
+        question: Question,
+        deadline_ms: u64,
+    ) -> Result<(watch::Receiver<Option<Ruling>>, Option<Question>), WireError> {
+        let matter = Matter {
+            run: question.run_id,
+            call: question.call_id.clone(),
+            digest: question.digest.clone(),
+        };
+        let until_ms = self.parts.clock.monotonic_ms().saturating_add(deadline_ms);
+        let mut state = self.state();
+        let opened = state.book.ask(&question.id, matter, until_ms);
+        match opened.map_err(full)? {
+            Opened::Joined(id) => match state.open.get(&id) {
+                Some(open) => Ok((open.outcome.subscribe(), None)),
+                None => Err(WireError::new(ErrorCode::Internal, "the question got lost")),
+            },
+            Opened::New => {
+                let (outcome, heard) = watch::channel(None);
+                let open = OpenQuestion {
+                    question: question.clone(),
+                    around: around.clone(),
+                    tool: params.tool.clone(),
+                    context: params.context.clone(),
+                    outcome,
+                };
+                state.open.insert(question.id.clone(), open);
+                Ok((heard, Some(question)))
+            }
+        }
+    }
+
+    fn question(
+        &self,
+        params: &AskParams,
+        around: &Around,
+        digest: String,
+        seen: Option<&str>,
+    ) -> Result<Question, WireError> {
+        let context = &params.context;
+        let (Some(session_key), Some(run_id), Some(call_id)) =
+            (&context.session_key, context.run_id, &context.call_id)
+        else {
+            let message = "A person can only be asked about a call of a run: the context must name sessionKey, runId and callId.";
+            return Err(WireError::new(ErrorCode::InvalidParams, message));
+        };
+        let call = around.call(&params.tool, &params.args, context);
+        let asked_at = self.parts.clock.wall_ms();
+        Ok(Question {
+            id: self.parts.dice.uuid(asked_at).to_string(),
+            session_key: session_key.clone(),
+            run_id,
+            call_id: call_id.clone(),
+            tool: params.tool.name.clone(),
+            args: params.args.clone(),
+            tier: reach(&call),
+            sentence: sentence(&params.tool, &params.args),
+            offers: offers(&call),
+            preview: Some(match seen {
+                Some(seen) => preview_of_change(&params.tool, context, seen),
+                None => preview(&params.tool, &params.args, context),
+            }),
+            digest,
+            asked_at,
+            deadline_at: asked_at,
+        })
+    }
+}
+
+fn nobody_there() -> String {
+    "Nobody is there to be asked, and no stored rule allows this call, so it was denied. Go on without it, and say in your answer what you could not do.".to_owned()
+}

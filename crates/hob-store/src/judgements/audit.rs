@@ -1,0 +1,142 @@
+//! The record of decisions in SQL: appending to the chain, and reading it.
+
+use super::words::NewEntry;
+use crate::batch::Batch;
+use crate::error::{StoreError, Trouble};
+use crate::value::{int, number, optional_uuid};
+use hob_core::permission::{AUDIT_ROOT, canonical, entry_hash};
+use hob_wire::RunId;
+use hob_wire::limits::PAGE_BYTES_MAX;
+use hob_wire::rule::AuditEntry;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// Bytes of an entry's matter as JSON.
+const MATTER_BYTES_MAX: usize = 64 * 1024;
+
+/// Which entries are wanted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter {
+    pub(super) session_key: Option<String>,
+    pub(super) run: Option<RunId>,
+    pub(super) tool: Option<String>,
+    pub(super) before: Option<u64>,
+    pub(super) rows_max: usize,
+}
+
+/// Entries and whether more follow.
+pub(super) type Page = (Vec<AuditEntry>, bool);
+
+/// Refuses what is too large before anything is queued; answers about what it takes.
+pub(super) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
+    let mut bytes = 0;
+    for entry in entries {
+        let matter = canonical(&entry.matter).len();
+        if matter > MATTER_BYTES_MAX {
+            return Err(StoreError::Invalid(format!(
+                "An entry of the audit record takes {MATTER_BYTES_MAX} bytes at the most."
+            )));
+        }
+        bytes += matter;
+    }
+    Ok(bytes)
+}
+
+pub(super) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Result<()> {
+    let last = batch
+        .sql
+        .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| Ok((number(row, 0)?, row.get(1)?)))
+        .optional()?;
+    let (mut seq, mut head) = last.unwrap_or_else(|| (0, AUDIT_ROOT.to_owned()));
+    let mut insert = batch.sql.prepare_cached(&format!(
+        "INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+    ))?;
+    for new in entries {
+        seq += 1;
+        let mut entry = AuditEntry {
+            seq,
+            at: batch.now_ms,
+            act: new.act.to_owned(),
+            by: new.by.clone(),
+            session_key: new.session_key.clone(),
+            run_id: new.run_id,
+            tool: new.tool.clone(),
+            matter: new.matter.clone(),
+            previous: head,
+            hash: String::new(),
+        };
+        entry.hash = entry_hash(&entry);
+        insert.execute((
+            int(entry.seq),
+            int(entry.at),
+            &entry.act,
+            &entry.by,
+            &entry.session_key,
+            entry.run_id.map(|run| run.0.as_bytes().to_vec()),
+            &entry.tool,
+            canonical(&entry.matter),
+            &entry.previous,
+            &entry.hash,
+        ))?;
+        head = entry.hash;
+    }
+    Ok(())
+}
+
+/// Entries in order, from after `after`.
+pub(super) fn after(sql: &Connection, after: u64, rows_max: usize) -> Result<Page, Trouble> {
+    let mut select = sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+    ))?;
+    let rows = select.query((int(after), int(rows_max.saturating_add(1) as u64)))?;
+    collect(rows, rows_max)
+}
+
+/// Entries that fit, the newest first.
+pub(super) fn list(sql: &Connection, filter: &Filter) -> Result<Page, Trouble> {
+    let mut select = sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM audit WHERE seq < ?1
+         AND (?2 IS NULL OR session_key = ?2) AND (?3 IS NULL OR run = ?3)
+         AND (?4 IS NULL OR tool = ?4) ORDER BY seq DESC LIMIT ?5"
+    ))?;
+    let rows = select.query((
+        filter.before.map_or(i64::MAX, int),
+        &filter.session_key,
+        filter.run.map(|run| run.0.as_bytes().to_vec()),
+        &filter.tool,
+        int(filter.rows_max.saturating_add(1) as u64),
+    ))?;
+    collect(rows, filter.rows_max)
+}
+
+fn collect(mut rows: rusqlite::Rows<'_>, rows_max: usize) -> Result<Page, Trouble> {
+    let mut entries = Vec::new();
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        if entries.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
+            return Ok((entries, true));
+        }
+        bytes += row.get_ref(7)?.as_str().map_or(0, str::len);
+        entries.push(from_row(row)?);
+    }
+    Ok((entries, false))
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
+    let matter = row.get_ref(7)?.as_str()?;
+    Ok(AuditEntry {
+        seq: number(row, 0)?,
+        at: number(row, 1)?,
+        act: row.get(2)?,
+        by: row.get(3)?,
+        session_key: row.get(4)?,
+        run_id: optional_uuid(row, 5)?.map(RunId),
+        tool: row.get(6)?,
+        // What is no JSON any more was changed, and its hash says so.
+        matter: serde_json::from_str(matter).unwrap_or_else(|_| matter.into()),
+        previous: row.get(8)?,
+        hash: row.get(9)?,
+    })
+}
+
+const COLUMNS: &str = "seq, at, act, by, session_key, run, tool, matter, previous, hash";

@@ -1,0 +1,137 @@
+//! What is allowed and denied: stored rules, and the hash-chained record of every decision.
+//!
+//! - `words`: what callers say and are told
+//! - `rules`: the stored rules
+//! - `audit`: the record
+//!
+//! Invariants: a decision, the event that tells of it, the rule that came of it and its entry in
+//! the record are one transaction; entries are only ever added, one after the other, by the writer.
+
+mod audit;
+mod rules;
+mod words;
+
+pub(crate) use rules::end_session;
+pub use words::{Judgement, KeptRule, NewEntry, NewRule};
+
+use crate::error::StoreError;
+use crate::events::Place;
+use crate::rules as bounds;
+use crate::store::Store;
+use hob_wire::RunId;
+use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
+use hob_wire::rooms::audit::{Entries, ListParams as AuditListParams, Page};
+use hob_wire::rooms::permission::ListParams;
+use hob_wire::rule::Rule;
+use rules::Planned;
+
+/// Rules read at once when all are.
+const RULES_A_READ: usize = 512;
+
+impl Store {
+    /// Writes a decision with all that belongs to it; answers the rule that came of it, if one
+    /// did. A rule that was stored before, by its idempotency key, writes nothing.
+    pub async fn judge(&self, judgement: Judgement) -> Result<Option<KeptRule>, StoreError> {
+        let payload = judgement.event.as_ref();
+        let payload = payload.and_then(|event| event.payload.as_ref());
+        let key = judgement.rule.as_ref();
+        let key = key.and_then(|rule| rule.idempotency_key.as_deref());
+        key.map_or(Ok(()), bounds::idempotency_key)?;
+        let bytes = audit::check(&judgement.entries)? + payload.map_or(0, bytes::Bytes::len);
+        self.write(bytes, move |batch| {
+            let kept = match &judgement.rule {
+                None => None,
+                Some(new) => match rules::plan(batch, new)? {
+                    Planned::Repeat(kept) => return Ok(Some(kept)),
+                    Planned::New { session } => Some(rules::insert(batch, new, session.as_ref())?),
+                },
+            };
+            audit::append(batch, &judgement.entries)?;
+            if let Some(event) = judgement.event.clone() {
+                batch.log(event, Place::Alone)?;
+            }
+            hob_kit::failpoint::reach("judgement.written");
+            Ok(kept)
+        })
+        .await
+    }
+
+    /// The rule with this id, or the one whose id begins so.
+    pub async fn rule(&self, id: &str) -> Result<Rule, StoreError> {
+        let id = id.to_owned();
+        self.read(move |sql| rules::find(sql, &id)).await
+    }
+
+    /// Removes the rule with this whole id; `entry` tells of it.
+    pub async fn remove_rule(&self, id: &str, entry: NewEntry) -> Result<Rule, StoreError> {
+        let id = id.to_owned();
+        let entries = vec![entry];
+        let bytes = audit::check(&entries)?;
+        self.write(bytes, move |batch| {
+            let rule = rules::find(batch.sql, &id)?;
+            rules::remove(batch, &rule.id)?;
+            audit::append(batch, &entries)?;
+            Ok(rule)
+        })
+        .await
+    }
+
+    /// Every rule, after those that are over were removed.
+    pub async fn all_rules(&self) -> Result<Vec<KeptRule>, StoreError> {
+        self.write(0, |batch| Ok(rules::prune(batch)?)).await?;
+        let mut all = Vec::new();
+        let mut after = 0;
+        loop {
+            let read = self.read(move |sql| rules::page(sql, after, RULES_A_READ));
+            let (page, last) = read.await?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            after = last;
+            all.extend(page);
+        }
+    }
+
+    /// Rules that have not expired, the newest first, and whether there are more.
+    pub async fn list_rules(
+        &self,
+        params: ListParams,
+        now_ms: u64,
+    ) -> Result<(Vec<Rule>, bool), StoreError> {
+        let session = params.session_key.as_deref().map(bounds::session_ref);
+        let filter = rules::Filter {
+            tool: params.tool,
+            session: session.transpose()?,
+            after: params.after,
+            rows_max: bounds::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
+        };
+        self.read(move |sql| rules::list(sql, &filter, now_ms))
+            .await
+    }
+
+    /// Removes the rules of a run that is over; answers how many there were.
+    pub async fn end_run_rules(&self, run: RunId) -> Result<usize, StoreError> {
+        self.write(0, move |batch| Ok(rules::end_run(batch, run)?))
+            .await
+    }
+
+    /// Entries of the record, the newest first.
+    pub async fn list_audit(&self, params: AuditListParams) -> Result<Entries, StoreError> {
+        let filter = audit::Filter {
+            session_key: params.session_key,
+            run: params.run_id,
+            tool: params.tool,
+            before: params.before,
+            rows_max: bounds::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
+        };
+        let (entries, more) = self.read(move |sql| audit::list(sql, &filter)).await?;
+        Ok(Entries { entries, more })
+    }
+
+    /// Entries of the record in order, from after one.
+    pub async fn audit_after(&self, after: u64) -> Result<Page, StoreError> {
+        let read = self.read(move |sql| audit::after(sql, after, PAGE_ROWS_MAX as usize));
+        let (entries, more) = read.await?;
+        Ok(Page { entries, more })
+    }
+}

@@ -1,0 +1,278 @@
+//! Stored rules in SQL.
+//!
+//! Invariants: a rule of a session goes with its session, one of a run with its run, at the latest
+//! at the next start; what has expired goes when another rule comes.
+
+use super::words::{KeptRule, NewRule};
+use crate::batch::Batch;
+use crate::error::{StoreError, Trouble};
+use crate::sessions::row as session_row;
+use crate::store::to_json;
+use crate::value::{int, number, optional_number, optional_uuid};
+use hob_wire::id::SessionRef;
+use hob_wire::limits::PAGE_BYTES_MAX;
+use hob_wire::rule::Rule;
+use hob_wire::work::Reach;
+use hob_wire::{RunId, SessionId};
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// Rules that are stored at once.
+pub(super) const RULES_MAX: u64 = 20_000;
+/// Expired rules removed with one new one.
+const EXPIRED_STEP: i64 = 64;
+
+/// Which rules are wanted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter {
+    pub(super) tool: Option<String>,
+    pub(super) session: Option<SessionRef>,
+    pub(super) after: Option<String>,
+    pub(super) rows_max: usize,
+}
+
+/// A rule that can be written, or the one that its idempotency key made before.
+pub(super) enum Planned {
+    New { session: Option<Owner> },
+    Repeat(KeptRule),
+}
+
+/// The session of a rule.
+pub(super) struct Owner {
+    row_id: i64,
+    id: SessionId,
+}
+
+/// Looks at everything that can refuse a rule.
+pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble> {
+    if let Some(key) = &new.idempotency_key {
+        let select = format!("{SELECT} WHERE r.idempotency_key = ?1");
+        let mut select = batch.sql.prepare_cached(&select)?;
+        let found = select.query_row([key], from_row).optional()?;
+        if let Some(mut found) = found {
+            if found.rule.terms != new.terms {
+                return Err(StoreError::Conflict(format!(
+                    "The idempotency key '{key}' already made another rule. Use a new key for a new rule."
+                ))
+                .into());
+            }
+            found.duplicate = true;
+            return Ok(Planned::Repeat(found));
+        }
+    }
+    let kept: u64 = batch
+        .sql
+        .prepare_cached("SELECT count(*) FROM rules WHERE expires_at IS NULL OR expires_at > ?1")?
+        .query_row([int(batch.now_ms)], |row| number(row, 0))?;
+    if kept >= RULES_MAX {
+        return Err(StoreError::Conflict(format!(
+            "There are {RULES_MAX} rules already; remove some that are no longer used."
+        ))
+        .into());
+    }
+    let session = match (new.terms.scope, &new.terms.session_key) {
+        (Reach::Session, Some(key)) => {
+            let named = SessionRef::parse(key);
+            let found = session_row::find(batch.sql, &named)?;
+            let found = found.ok_or_else(|| session_row::missing(&named))?;
+            Some(Owner {
+                row_id: found.row_id,
+                id: found.session.id,
+            })
+        }
+        _ => None,
+    };
+    Ok(Planned::New { session })
+}
+
+pub(super) fn insert(
+    batch: &Batch<'_>,
+    new: &NewRule,
+    session: Option<&Owner>,
+) -> Result<KeptRule, Trouble> {
+    batch
+        .sql
+        .prepare_cached(
+            "DELETE FROM rules WHERE row_id IN
+             (SELECT row_id FROM rules WHERE expires_at <= ?1 LIMIT ?2)",
+        )?
+        .execute((int(batch.now_ms), EXPIRED_STEP))?;
+    let terms = &new.terms;
+    let rule = Rule {
+        id: new.id.clone(),
+        terms: terms.clone(),
+        created_at: batch.now_ms,
+        created_by: new.created_by.clone(),
+        expires_at: terms
+            .expires_ms
+            .map(|lasts| batch.now_ms.saturating_add(lasts)),
+    };
+    let run = terms.run_id.filter(|_| terms.scope == Reach::Run);
+    batch
+        .sql
+        .prepare_cached(
+            "INSERT INTO rules (id, tool, scope, session, run, terms, created_at, created_by,
+                                expires_at, idempotency_key)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute((
+            &rule.id,
+            &terms.tool,
+            scope(terms.scope),
+            session.map(|owner| owner.row_id),
+            run.map(|run| run.0.as_bytes().to_vec()),
+            to_json(terms)?,
+            int(rule.created_at),
+            &rule.created_by,
+            rule.expires_at.map(int),
+            &new.idempotency_key,
+        ))?;
+    Ok(KeptRule {
+        rule,
+        session: session.map(|owner| owner.id),
+        duplicate: false,
+    })
+}
+
+/// Finds a rule that is about to be removed, by its id or a beginning that no other has.
+pub(super) fn find(sql: &Connection, id: &str) -> Result<Rule, Trouble> {
+    let mut select = sql.prepare_cached(&format!(
+        "{SELECT} WHERE r.id = ?1 OR substr(r.id, 1, length(?1)) = ?1
+         ORDER BY r.id = ?1 DESC LIMIT 2"
+    ))?;
+    let found = select.query_map([id], from_row)?;
+    let mut found: Vec<KeptRule> = found.collect::<Result<_, _>>()?;
+    let is_one = |found: &[KeptRule]| found.len() == 1 || found[0].rule.id == id;
+    if found.is_empty() || id.is_empty() {
+        let message =
+            format!("There is no rule '{id}'; 'hob permission list' shows those there are.");
+        return Err(StoreError::NotFound(message).into());
+    }
+    if !is_one(&found) {
+        let message = format!("Several rules begin with '{id}'; write more of it.");
+        return Err(StoreError::Conflict(message).into());
+    }
+    Ok(found.swap_remove(0).rule)
+}
+
+pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<()> {
+    let mut delete = batch
+        .sql
+        .prepare_cached("DELETE FROM rules WHERE id = ?1")?;
+    delete.execute([id]).map(drop)
+}
+
+/// Removes the rules of a run that is over.
+pub(super) fn end_run(batch: &Batch<'_>, run: RunId) -> rusqlite::Result<usize> {
+    let mut delete = batch
+        .sql
+        .prepare_cached("DELETE FROM rules WHERE run = ?1")?;
+    delete.execute([run.0.as_bytes().as_slice()])
+}
+
+/// Removes the rules of a deleted session.
+pub(crate) fn end_session(batch: &Batch<'_>, session: i64) -> rusqlite::Result<()> {
+    let mut delete = batch
+        .sql
+        .prepare_cached("DELETE FROM rules WHERE session = ?1")?;
+    delete.execute([session]).map(drop)
+}
+
+/// Removes what has expired, and rules of runs that are over or unknown.
+pub(super) fn prune(batch: &Batch<'_>) -> rusqlite::Result<()> {
+    let expired = "DELETE FROM rules WHERE expires_at <= ?1";
+    batch
+        .sql
+        .prepare_cached(expired)?
+        .execute([int(batch.now_ms)])?;
+    let over = "DELETE FROM rules WHERE run IS NOT NULL AND NOT EXISTS
+                (SELECT 1 FROM runs WHERE runs.id = rules.run AND runs.state <> 'done')";
+    batch.sql.prepare_cached(over)?.execute([])?;
+    Ok(())
+}
+
+/// Rules in the order they were made, from after a row; answers the last row looked at.
+pub(super) fn page(
+    sql: &Connection,
+    after: i64,
+    rows_max: usize,
+) -> Result<(Vec<KeptRule>, i64), Trouble> {
+    let mut select = sql.prepare_cached(&format!(
+        "{SELECT} WHERE r.row_id > ?1 ORDER BY r.row_id LIMIT ?2"
+    ))?;
+    let mut rows = select.query((after, int(rows_max as u64)))?;
+    let (mut kept, mut last) = (Vec::new(), after);
+    while let Some(row) = rows.next()? {
+        last = row.get(7)?;
+        kept.push(from_row(row)?);
+    }
+    Ok((kept, last))
+}
+
+/// Rules that have not expired, the newest first, and whether there are more.
+pub(super) fn list(
+    sql: &Connection,
+    filter: &Filter,
+    now_ms: u64,
+) -> Result<(Vec<Rule>, bool), Trouble> {
+    let session = match &filter.session {
+        None => None,
+        Some(named) => {
+            let found = session_row::find(sql, named)?;
+            Some(found.ok_or_else(|| session_row::missing(named))?.row_id)
+        }
+    };
+    let mut select = sql.prepare_cached(&format!(
+        "{SELECT} WHERE (r.expires_at IS NULL OR r.expires_at > ?1)
+         AND (?2 IS NULL OR r.row_id < (SELECT row_id FROM rules WHERE id = ?2))
+         AND (?3 IS NULL OR r.tool = ?3
+              OR (substr(r.tool, -1) = '*' AND substr(?3, 1, length(r.tool) - 1) || '*' = r.tool))
+         AND (?4 IS NULL OR (r.session IS NULL AND r.run IS NULL) OR r.session = ?4
+              OR r.run IN (SELECT id FROM runs WHERE session = ?4))
+         ORDER BY r.row_id DESC LIMIT ?5"
+    ))?;
+    let mut rows = select.query((
+        int(now_ms),
+        &filter.after,
+        &filter.tool,
+        session,
+        int(filter.rows_max.saturating_add(1) as u64),
+    ))?;
+    let (mut rules, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        if rules.len() >= filter.rows_max || bytes >= PAGE_BYTES_MAX {
+            return Ok((rules, true));
+        }
+        bytes += row.get_ref(1)?.as_str().map_or(0, str::len);
+        rules.push(from_row(row)?.rule);
+    }
+    Ok((rules, false))
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
+    let terms = serde_json::from_str(row.get_ref(1)?.as_str()?);
+    Ok(KeptRule {
+        rule: Rule {
+            id: row.get(0)?,
+            terms: terms.map_err(|error| FromSqlError::Other(Box::new(error)))?,
+            created_at: number(row, 2)?,
+            created_by: row.get(3)?,
+            expires_at: optional_number(row, 4)?,
+        },
+        session: optional_uuid(row, 6)?.map(SessionId),
+        duplicate: false,
+    })
+}
+
+fn scope(scope: Reach) -> &'static str {
+    match scope {
+        Reach::Once => "once",
+        Reach::Run => "run",
+        Reach::Session => "session",
+        Reach::Folder => "folder",
+        Reach::Always => "always",
+    }
+}
+
+const SELECT: &str = "SELECT r.id, r.terms, r.created_at, r.created_by, r.expires_at, r.session,
+     s.id, r.row_id FROM rules r LEFT JOIN sessions s ON s.row_id = r.session";
