@@ -113,11 +113,16 @@ pub fn decide(call: &Call<'_>, book: &RuleBook) -> Verdict {
     by_mode(call, &facts)
 }
 
-/// Whether a call changes files of the workspace and nothing else: one of these that would fail
-/// has no effect and tells nothing that a look would not.
-pub fn is_change_inside(call: &Call<'_>) -> bool {
+/// Whether a call is a tool of the house changing files, and nothing else. One that would fail
+/// has no effect, and its refusal tells nothing that a look inside the workspace would not: of
+/// what lies outside such a tool says only that it does.
+pub fn is_change_of_files(call: &Call<'_>) -> bool {
     let facts = Facts::of(call.tool, call.args, call.context);
-    call.scene.of_house && facts.tier == Tier::Write && is_inside(&facts)
+    let paths_only = call.tool.needs.iter();
+    let paths_only = paths_only
+        .map(|need| need.kind)
+        .all(|kind| kind == NeedKind::Path);
+    call.scene.of_house && facts.tier == Tier::Write && paths_only && !facts.paths.is_empty()
 }
 
 /// What the house does with a call that no stored rule covers.

@@ -245,14 +245,18 @@ fn the_least_ceiling_counts() {
 }
 
 #[test]
-fn only_a_change_inside_the_workspace_can_be_without_effect() {
+fn only_a_change_of_files_can_be_without_effect() {
     use super::super::fixture_tests::{Asked, exec, fetch, write};
-    let is = |asked: &Asked| is_change_inside(&asked.call());
+    let is = |asked: &Asked| is_change_of_files(&asked.call());
     assert!(is(&Asked::new(write(), json!({ "path": "a" }))));
-    assert!(!is(&Asked::new(write(), json!({ "path": "/etc/passwd" }))));
-    assert!(!is(&Asked::new(write(), json!({ "path": "../x" }))));
+    assert!(is(&Asked::new(write(), json!({ "path": "../x" }))));
     assert!(!is(&Asked::new(exec(), json!({ "command": "x" }))));
     assert!(!is(&Asked::new(fetch(), json!({ "url": "https://a" }))));
+    let open = json!({ "command": "x", "network": true });
+    assert!(!is(&Asked::new(exec(), open)));
+    let mut bare = Asked::new(write(), json!({ "path": "a" }));
+    bare.tool.needs.clear();
+    assert!(!is(&bare));
     let mut outside = Asked::new(write(), json!({ "path": "a" }));
     outside.scene.of_house = false;
     assert!(!is(&outside));

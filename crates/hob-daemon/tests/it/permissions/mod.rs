@@ -17,6 +17,9 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 
+/// Far longer than a call takes to join the question of another.
+const JOINING: std::time::Duration = std::time::Duration::from_secs(3);
+
 /// Settings with this file's text over the defaults of tool and permission rooms.
 pub(crate) fn settings(text: &str) -> tokio::sync::watch::Receiver<Arc<Settings>> {
     let catalog = Arc::new(Catalog::new(&[
@@ -288,7 +291,11 @@ async fn the_same_call_asked_twice_is_one_question_with_one_ticket() {
     let again = asking("c1");
     let both = async {
         let yes = answering(&question, Decision::Allow);
-        let answer = caller.call::<Answer>(&yes);
+        let answer = async {
+            // Nothing shows that the second one waits, too; it needs some milliseconds for it.
+            tokio::time::sleep(JOINING).await;
+            caller.call::<Answer>(&yes).await
+        };
         let (second, answered) = tokio::join!(caller.call::<Ask>(&again), answer);
         answered.expect("counts");
         second.expect("is decided")

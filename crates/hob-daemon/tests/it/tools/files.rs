@@ -144,6 +144,48 @@ async fn what_would_fail_is_told_to_the_model_without_asking_anyone() {
     house.fixture.close().await;
 }
 
+/// Nobody is asked about what cannot be done, so its refusal must not tell what lies outside.
+#[tokio::test]
+async fn a_refusal_tells_nothing_of_what_lies_outside() {
+    let house = house();
+    let outside = tempfile::tempdir().expect("a folder");
+    std::fs::write(outside.path().join("there"), "x").expect("writes");
+    let link = house.workspace.path().join("link");
+    std::os::unix::fs::symlink(outside.path(), link).expect("links");
+    let away = outside.path().display().to_string();
+    for (there, missing) in [
+        (format!("{away}/there"), format!("{away}/nowhere")),
+        ("link/there".to_owned(), "link/nowhere".to_owned()),
+        (
+            "../../etc/passwd".to_owned(),
+            "../../etc/nowhere".to_owned(),
+        ),
+    ] {
+        for name in ["write", "edit", "remove"] {
+            let mut told = Vec::new();
+            for path in [&there, &missing] {
+                let args = match name {
+                    "write" => json!({ "path": path, "content": "x" }),
+                    "edit" => json!({ "path": path, "oldText": "x", "newText": "y" }),
+                    _ => json!({ "path": path }),
+                };
+                let mut call = house.call("c1", name, args);
+                let ask = asking(&house, &call).await;
+                let ruling = house.fixture.caller().call::<Ask>(&ask).await;
+                let ruling = ruling.expect("is decided");
+                assert_eq!(ruling.by, "rule:no-effect", "{name} {path}");
+                call.ticket = ruling.ticket;
+                let answer = house.execute(&call).await.expect("answers");
+                assert!(answer.is_error, "{name} {path}");
+                told.push(words(&answer).replace(path.as_str(), "PATH"));
+            }
+            assert_eq!(told[0], told[1], "{name} {there}");
+        }
+    }
+    assert!(outside.path().join("there").exists());
+    house.fixture.close().await;
+}
+
 #[tokio::test]
 async fn a_call_that_was_cut_off_is_looked_up() {
     let house = house();
