@@ -53,8 +53,8 @@ mod writer;
 pub use changes::{Change, Former, NewChange};
 pub use check::Verdict;
 pub use error::StoreError;
-pub use outputs::{NewOutput, Output, OutputDraft};
 pub use judgements::{Judgement, KeptRule, NewEntry, NewRule};
+pub use outputs::{NewOutput, Output, OutputDraft};
 pub use runs::{
     Accepted, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
     RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,

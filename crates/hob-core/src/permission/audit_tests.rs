@@ -105,10 +105,8 @@ fn long_values_are_kept_as_their_hash_and_secrets_masked() {
     assert_eq!(kept["c"], "1.5");
     assert_eq!(kept["d"], json!([1, "[masked]"]));
     let wide: Map<String, Value> = (0..100).map(|at| (at.to_string(), json!(0))).collect();
-    assert_eq!(
-        recorded(&Value::Object(wide), &mask)["bytes"].is_number(),
-        true
-    );
+    let short = recorded(&Value::Object(wide), &mask);
+    assert!(short["bytes"].is_number());
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

@@ -45,8 +45,8 @@ fn verdict_in(
         context: &context,
         ceiling,
         scene: Scene {
-            mode,
             of_house,
+            mode,
             ..Scene::default()
         },
     };

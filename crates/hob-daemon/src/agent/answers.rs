@@ -15,7 +15,6 @@ use hob_kit::failpoint;
 use hob_models::{ModelError, Reply, Stop};
 use hob_store::{LedgerWrite, NewMessage, StoreError};
 use hob_wire::rooms::agent::{RunStep, RunStepPayload};
-use hob_wire::rooms::permission::Denial;
 use hob_wire::rooms::tool::Probed;
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, Part, Role, ToolResult, Usage};
@@ -256,14 +255,15 @@ impl Driver {
             }
             (Asked::Denied(denial), Some(CallState::Asked | CallState::Allowed)) => {
                 let mut with = with_result(told(&call, denial.reason.as_str(), true));
-                with.denial = Some(denial);
+                with.denial = Some(*denial);
                 entries.push(Entry::with(decided(call, false, at), with));
             }
             (Asked::Impossible { reason }, Some(CallState::Allowed)) => {
                 let with = with_result(told(&call, reason, true));
                 entries.push(Entry::with(decided(call, false, at), with));
             }
-            (Asked::Denied(Denial { reason, .. }), Some(CallState::Begun)) => {
+            (Asked::Denied(denial), Some(CallState::Begun)) => {
+                let reason = denial.reason;
                 let text = format!("It was begun before a restart and not repeated: {reason}");
                 entries.push(done(told(&call, text, true), at));
             }

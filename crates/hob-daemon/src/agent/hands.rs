@@ -36,7 +36,7 @@ pub(crate) enum Asked {
         ticket: Option<String>,
         digest: Option<String>,
     },
-    Denied(Denial),
+    Denied(Box<Denial>),
     /// There is nothing to ask: the call cannot run.
     Impossible {
         reason: String,
@@ -109,13 +109,13 @@ impl Hands {
             unattended: self.unattended,
         };
         let denied = |by: String, reason, grant| {
-            Asked::Denied(Denial {
+            Asked::Denied(Box::new(Denial {
                 call_id: call.id.clone(),
                 tool: question.tool.name.clone(),
                 by,
                 reason,
                 grant,
-            })
+            }))
         };
         match self.caller.call::<permission::Ask>(&question).await {
             Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {

@@ -21,8 +21,12 @@ impl Desk {
     pub(super) async fn list(&self, params: ListParams) -> Result<Rules, WireError> {
         let now_ms = self.parts.clock.wall_ms();
         let (rules, more) = self.parts.store.list_rules(params, now_ms).await?;
-        let mode = settings::mode(&self.parts.settings.borrow());
-        Ok(Rules { mode, rules, more })
+        let in_force = settings::mode(&self.parts.settings.borrow());
+        Ok(Rules {
+            mode: in_force,
+            rules,
+            more,
+        })
     }
 
     pub(super) async fn add(&self, by: &str, params: AddParams) -> Result<Rule, WireError> {

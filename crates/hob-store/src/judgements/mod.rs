@@ -42,7 +42,7 @@ impl Store {
             let kept = match &judgement.rule {
                 None => None,
                 Some(new) => match rules::plan(batch, new)? {
-                    Planned::Repeat(kept) => return Ok(Some(kept)),
+                    Planned::Repeat(kept) => return Ok(Some(*kept)),
                     Planned::New { session } => Some(rules::insert(batch, new, session.as_ref())?),
                 },
             };

@@ -34,7 +34,7 @@ pub(super) struct Filter {
 /// A rule that can be written, or the one that its idempotency key made before.
 pub(super) enum Planned {
     New { session: Option<Owner> },
-    Repeat(KeptRule),
+    Repeat(Box<KeptRule>),
 }
 
 /// The session of a rule.
@@ -57,7 +57,7 @@ pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble>
                 .into());
             }
             found.duplicate = true;
-            return Ok(Planned::Repeat(found));
+            return Ok(Planned::Repeat(Box::new(found)));
         }
     }
     let kept: u64 = batch
