@@ -76,6 +76,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 65, test: "f65_links_and_renames_that_race", expects: "never escapes the workspace" },
     Fault { number: 67, test: "f67_protected_places_in_a_writable_root", expects: "denied" },
     Fault { number: 68, test: "f68_network_off_means_off", expects: "denied, every kind of socket" },
+    Fault { number: 69, test: "f69_addresses_that_lead_inside", expects: "denied, the resolved address pinned" },
     Fault { number: 70, test: "f70_escape_by_privilege", expects: "denied; no capabilities, no new ones" },
     Fault { number: 75, test: "f75_environment_leak", expects: "only the allow list" },
     Fault { number: 101, test: "f101_runs_killed_at_random_points", expects: "no lost step, no silent repeat, every run ends or asks" },

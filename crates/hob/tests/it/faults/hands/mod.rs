@@ -8,3 +8,4 @@ mod privilege;
 mod protected;
 mod races;
 mod tools;
+mod web;
