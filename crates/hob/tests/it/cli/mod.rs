@@ -1,5 +1,6 @@
 //! The command line as a person and a script meet it.
 
+mod commands;
 mod help;
 mod lifecycle;
 mod offline;
