@@ -10,15 +10,19 @@ use crate::terminal::Terminal;
 use crate::tree::text;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use hob_client::Client;
+use hob_core::permission::Chain;
 use hob_kit::file::Draft;
 use hob_wire::rooms::audit::{
-    AuditEntry, Export, ExportParams, List, ListParams, Verify, VerifyParams,
+    AuditEntry, Export, ExportParams, List, ListParams, Verified, Verify, VerifyParams,
 };
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Entries of a page unless the person says otherwise.
 const PAGE: u32 = 30;
+/// Longest line of a copy; an entry's parts are bounded far below.
+const ENTRY_BYTES_MAX: u64 = 1_024 * 1_024;
 /// Entries between two words about how far an export came.
 const PROGRESS_ENTRIES: u64 = 10_000;
 
@@ -81,12 +85,20 @@ fn verify_command() -> Command {
         .about("Checks that nothing of the record was changed or taken out")
         .long_about(
             "Keep the head that it prints somewhere else: given back with --head it shows \
-             that the record was not cut short either.",
+             that the record was not cut short either. A copy is checked without a daemon.",
         )
         .after_help(examples(&[
             "hob audit verify",
-            "hob audit verify --head HASH",
+            "hob audit verify --file audit.jsonl --head HASH",
         ]))
+        .arg(
+            flag(
+                "file",
+                "FILE",
+                "A copy that 'hob audit export' made, instead of the record itself",
+            )
+            .value_parser(value_parser!(PathBuf)),
+        )
         .arg(flag(
             "head",
             "HASH",
@@ -136,14 +148,55 @@ async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
 
 async fn verify(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let head = matches.get_one::<String>("head").cloned();
-    let client = context.client().await?;
-    let found = client.call::<Verify>(&VerifyParams { head }).await?;
+    let found = match matches.get_one::<PathBuf>("file") {
+        Some(file) => verify_file(file, head.as_deref())?,
+        None => {
+            let client = context.client().await?;
+            client.call::<Verify>(&VerifyParams { head }).await?
+        }
+    };
     print(context, &found, audit::verified)?;
     match &found.problem {
         None => Ok(()),
         // It was said already.
         Some(_) => Err(Failure::quiet(Exit::Failed)),
     }
+}
+
+/// Checks a copy, line by line.
+fn verify_file(path: &Path, head: Option<&str>) -> Result<Verified, Failure> {
+    let unreadable = |error: std::io::Error| {
+        let place = one_line(&path.display().to_string());
+        Failure::usage(format!("'{place}' cannot be read: {error}."))
+    };
+    let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
+    let mut chain = Chain::new(head);
+    let mut problem = None;
+    let mut line = Vec::new();
+    while problem.is_none() {
+        line.clear();
+        let mut limited = file.by_ref().take(ENTRY_BYTES_MAX);
+        if limited.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
+            break;
+        }
+        problem = entry(&line)
+            .ok_or_else(|| format!("Line {} is no entry of a record.", chain.entries() + 1))
+            .and_then(|entry| chain.take(&entry))
+            .err();
+    }
+    Ok(Verified {
+        entries: chain.entries(),
+        head: chain.head().to_owned(),
+        problem: problem.or_else(|| chain.problem_at_end()),
+    })
+}
+
+/// The entry on a line that holds nothing else: what its hash does not cover is not part of it.
+fn entry(line: &[u8]) -> Option<AuditEntry> {
+    let entry: AuditEntry = serde_json::from_slice(line).ok()?;
+    let whole: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let kept = serde_json::to_value(&entry).ok()?;
+    (whole == kept).then_some(entry)
 }
 
 async fn export(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {

@@ -11,6 +11,8 @@ use crate::render::words::{cut, many_lines, one_line, width, wrap};
 use crate::render::{Screen, Tone, moment, rules};
 use crate::terminal::Terminal;
 use hob_wire::rooms::permission::{AnswerParams, Decision, Question, Reach, Terms};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io;
 
 /// Lines of a preview that are shown at the most; the question says how many are not.
@@ -28,19 +30,22 @@ pub(super) async fn ask(question: &Question, person: &Person, screen: &Screen) -
         .map(|choice| choice.key)
         .chain(['?'])
         .collect();
-    let mut shown = lines(question, screen);
+    let prompt = format!("{}  ", prompt(question, screen).join("\n"));
+    lines(question, screen).iter().for_each(Terminal::note);
+    let mut key = person.key(&prompt, &keys).await?;
     loop {
-        shown.iter().for_each(Terminal::note);
-        let prompt = prompt(question, screen).join("\n");
-        let key = person.key(&format!("{prompt}  "), &keys).await?;
         Terminal::note(key);
         let Some(choice) = choices.iter().find(|choice| choice.key == key) else {
-            shown = everything(question, screen);
+            everything(question, screen).iter().for_each(Terminal::note);
+            key = person.next_key(&prompt, &keys).await?;
             continue;
         };
         if let Some(offer) = choice.offer {
-            let kept = format!("  From now on: allow {}", stored(offer));
-            Terminal::note(screen.paint(Tone::Quiet, &kept));
+            let kept = format!("From now on: allow {}", stored(question, offer));
+            let room = screen.width.unwrap_or(usize::MAX).saturating_sub(2);
+            for line in wrap(&kept, room) {
+                Terminal::note(screen.paint(Tone::Quiet, &format!("  {line}")));
+            }
         }
         let reach = choice.offer.map(|offer| offer.scope);
         return Ok(Said::Permission(answer(question, choice.decision, reach)));
@@ -104,17 +109,29 @@ fn choices(question: &Question) -> Vec<Choice<'_>> {
 /// The question on lines of its own, without the keys; as much of its preview as leaves room for
 /// them.
 pub(super) fn lines(question: &Question, screen: &Screen) -> Vec<String> {
-    let columns = screen.width.unwrap_or(COLUMNS);
+    let columns = screen.width.unwrap_or(usize::MAX);
     let heading = format!("May it? {}", lines::sentence(&question.sentence));
     let heading = wrap(&heading, columns);
     let keys = prompt(question, screen).len();
     let free = screen.rows.unwrap_or(usize::MAX);
     let free = free.saturating_sub(heading.len() + keys + 2);
     let free = free.clamp(PREVIEW_LINES_MIN, PREVIEW_LINES_MAX);
-    let preview = preview(question, screen);
-    let more = preview.len().saturating_sub(free);
+    let mut preview = toned(question);
+    let whole = preview.len();
+    // The change itself matters more than what is said elsewhere too.
+    for lesser in [Tone::Quiet, Tone::Heading] {
+        if preview.len() > free {
+            preview.retain(|(_, tone)| *tone != Some(lesser));
+        }
+    }
+    preview.truncate(free);
+    let more = whole - preview.len();
     let mut out = painted(&heading, Tone::Warning, screen);
-    out.extend(preview.into_iter().take(free));
+    let room = columns.saturating_sub(4);
+    let preview = preview.into_iter();
+    out.extend(
+        preview.map(|(line, tone)| format!("    {}", paint(tone, &cut(&line, room), screen))),
+    );
     if more > 0 {
         let line = format!("  … {more} more lines; ? shows them all");
         out.push(screen.paint(Tone::Quiet, &cut(&line, columns)));
@@ -124,82 +141,133 @@ pub(super) fn lines(question: &Question, screen: &Screen) -> Vec<String> {
 
 /// What can be answered, what that stores, and until when.
 fn prompt(question: &Question, screen: &Screen) -> Vec<String> {
-    let room = screen.width.unwrap_or(COLUMNS).saturating_sub(4);
-    let all = choices(question);
-    let (farther, here): (Vec<&Choice<'_>>, Vec<&Choice<'_>>) =
-        all.iter().partition(|choice| choice.offer.is_some());
-    let item = |key: char, words: &str| (format!("[{key}]"), words.to_owned());
-    let mut first: Vec<_> = here.iter().map(|it| item(it.key, it.words)).collect();
-    first.push(item('?', "everything"));
-    let mut out = flowed(&first, room, screen);
+    // Beside the indent there is room for the key that is pressed.
+    let room = screen.width.unwrap_or(COLUMNS).saturating_sub(6);
     let deadline = moment::clock(question.deadline_at, screen);
-    let deadline = format!("  No answer by {deadline} is a no.");
-    out.insert(0, screen.paint(Tone::Quiet, &cut(&deadline, room + 2)));
-    let rules: Vec<String> = farther
-        .iter()
-        .filter_map(|it| it.offer.map(stored))
-        .collect();
-    let keys: Vec<_> = farther.iter().map(|it| item(it.key, it.words)).collect();
-    match rules.split_first() {
-        None => {}
-        Some((rule, others)) if others.iter().all(|other| other == rule) => {
-            let line = format!("Yes, and for like calls ({rule}):");
-            out.extend(wrap(&line, room).iter().map(|line| format!("  {line}")));
-            out.extend(flowed(&keys, room, screen));
-        }
-        Some(_) => {
-            for ((key, words), rule) in keys.into_iter().zip(&rules) {
-                let words = cut(&format!("{words}: {rule}"), room.saturating_sub(4));
-                out.extend(flowed(&[(key, words)], room, screen));
-            }
-        }
+    let deadline = cut(&format!("  No answer by {deadline} is a no."), room + 2);
+    let mut out = vec![screen.paint(Tone::Quiet, &deadline)];
+    let choices = choices(question);
+    let here = choices.iter().filter(|choice| choice.offer.is_none());
+    let mut first: Vec<Item> = here.map(|choice| Item::of(choice, screen)).collect();
+    first.push(Item::new('?', "details", screen));
+    out.extend(flowed(&first, room));
+    let groups = grouped(question, &choices);
+    if !groups.is_empty() {
+        out.push(cut("  Yes, and from now on for like calls:", room + 2));
+    }
+    for (rule, group) in groups {
+        let keys = group.into_iter();
+        let mut items: Vec<Item> = keys.map(|choice| Item::of(choice, screen)).collect();
+        items.push(Item::plain(&cut(&format!("({rule})"), room)));
+        out.extend(flowed(&items, room));
     }
     out
+}
+
+/// Answers that store a rule, those with the same one together.
+fn grouped<'c, 'q>(
+    question: &Question,
+    choices: &'c [Choice<'q>],
+) -> Vec<(String, Vec<&'c Choice<'q>>)> {
+    let mut groups: Vec<(String, Vec<&Choice<'q>>)> = Vec::new();
+    for choice in choices {
+        let Some(rule) = choice.offer.map(|offer| stored(question, offer)) else {
+            continue;
+        };
+        match groups.iter_mut().find(|(other, _)| *other == rule) {
+            Some((_, group)) => group.push(choice),
+            None => groups.push((rule, vec![choice])),
+        }
+    }
+    groups
 }
 
 /// The rule an answer stores, in a few words and without how far it reaches.
-fn stored(offer: &Terms) -> String {
-    let mut out = rules::calls(&Terms {
+fn stored(question: &Question, offer: &Terms) -> String {
+    let (same, other): (BTreeMap<_, _>, BTreeMap<_, _>) = offer
+        .matches
+        .clone()
+        .into_iter()
+        .partition(|(name, pattern)| is_exactly(pattern, question.args.get(name)));
+    let mut words = vec![rules::calls(&Terms {
         path: None,
+        matches: other,
         ..offer.clone()
-    });
+    })];
+    // What stands above need not be said again.
+    words.extend(
+        same.keys()
+            .map(|name| format!("this very {}", one_line(name))),
+    );
     // Of a rule for a folder the folder is what it covers.
-    if let Some(place) = offer.path.as_deref().or(offer.folder.as_deref()) {
-        out.push_str(" in ");
-        out.push_str(&one_line(place));
+    let place = offer.path.as_deref().or(offer.folder.as_deref());
+    let names_any = place.is_some() || offer.host.is_some() || !offer.matches.is_empty();
+    words.extend(place.map(|place| format!("in {}", one_line(place))));
+    if !names_any {
+        words.push("anywhere".to_owned());
     }
-    out
+    words.join(" ")
 }
 
-/// Keys with their words, side by side as far as there is room.
-fn flowed(items: &[(String, String)], room: usize, screen: &Screen) -> Vec<String> {
+/// Whether a pattern fits this value only: no star, and a backslash before what is meant as it is.
+fn is_exactly(pattern: &str, value: Option<&Value>) -> bool {
+    let mut plain = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '*' => return false,
+            '\\' => plain.extend(letters.next()),
+            other => plain.push(other),
+        }
+    }
+    value.and_then(Value::as_str) == Some(plain.as_str())
+}
+
+/// Something on a line of keys.
+struct Item {
+    text: String,
+    columns: usize,
+}
+
+impl Item {
+    fn new(key: char, words: &str, screen: &Screen) -> Item {
+        let key = format!("[{key}]");
+        Item {
+            columns: width(&key) + 1 + width(words),
+            text: format!("{} {words}", screen.paint(Tone::Command, &key)),
+        }
+    }
+
+    fn of(choice: &Choice<'_>, screen: &Screen) -> Item {
+        Item::new(choice.key, choice.words, screen)
+    }
+
+    fn plain(words: &str) -> Item {
+        Item {
+            columns: width(words),
+            text: words.to_owned(),
+        }
+    }
+}
+
+/// Items side by side as far as there is room.
+fn flowed(items: &[Item], room: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut taken = 0;
-    for (key, words) in items {
-        let wide = width(key) + 1 + width(words);
-        let item = format!("{} {words}", screen.paint(Tone::Command, key));
+    for item in items {
         match out.last_mut() {
-            Some(line) if taken + 2 + wide <= room => {
+            Some(line) if taken + 2 + item.columns <= room => {
                 line.push_str("  ");
-                line.push_str(&item);
-                taken += 2 + wide;
+                line.push_str(&item.text);
+                taken += 2 + item.columns;
             }
             _ => {
-                out.push(format!("  {item}"));
-                taken = wide;
+                out.push(format!("  {}", item.text));
+                taken = item.columns;
             }
         }
     }
     out
-}
-
-/// Exactly what will run, cut at the edge of the screen.
-fn preview(question: &Question, screen: &Screen) -> Vec<String> {
-    let room = screen.width.unwrap_or(usize::MAX).saturating_sub(4);
-    let tones = toned(question);
-    let lines = tones.into_iter();
-    let lines = lines.map(|(line, tone)| format!("    {}", paint(tone, &cut(&line, room), screen)));
-    lines.collect()
 }
 
 /// The question with nothing left out: the whole preview, the arguments, and the rule that each

@@ -32,7 +32,7 @@ fn question(preview: &str) -> Question {
                 &json!({ "path": "/home/me/app", "sessionKey": "chat:main" }),
             ),
             offer("folder", &json!({ "folder": "/home/me/app" })),
-            offer("always", &json!({ "path": "/home/me/app" })),
+            offer("always", &json!({})),
         ],
         preview: Some(preview.to_owned()),
         digest: "d1".to_owned(),
@@ -115,19 +115,31 @@ fn everything_is_whole_and_says_what_each_answer_stores() {
 #[test]
 fn rules_that_differ_are_told_one_by_one_and_none_offers_none() {
     let mut asked = question(DIFF);
-    asked.offers[3] = offer("always", &json!({ "path": "/" }));
+    asked.offers[3] = offer("always", &json!({}));
     let shown = prompt(&asked, &screen(80, 24)).join("\n");
-    assert!(
-        shown.contains("[f] this folder: write in /home/me/app"),
-        "{shown}"
-    );
-    assert!(shown.contains("[a] always: write in /"), "{shown}");
+    let last = "[f] this folder  (write in /home/me/app)\n  [a] always  (write anywhere)";
+    assert!(shown.ends_with(last), "{shown}");
     asked.offers.clear();
     let shown = prompt(&asked, &screen(80, 24)).join("\n");
     assert!(
         !shown.contains("[a]") && shown.contains("[y] yes, once"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_rule_for_this_very_command_does_not_repeat_it() {
+    let mut asked = question("tool: exec");
+    asked.args = json!({ "command": r"rm *.o \ ; ls" });
+    let exact = json!({ "tool": "exec", "match": { "command": r"rm \*.o \\ ; ls" } });
+    asked.offers = vec![offer("run", &exact), offer("always", &exact)];
+    let shown = prompt(&asked, &screen(80, 24)).join("\n");
+    let last = "[r] this run  [a] always  (exec this very command)";
+    assert!(shown.ends_with(last), "{shown}");
+    let wider = json!({ "tool": "exec", "match": { "command": r"rm *.o \\ ; ls" } });
+    asked.offers = vec![offer("run", &wider)];
+    let shown = prompt(&asked, &screen(80, 24)).join("\n");
+    assert!(shown.contains("(exec command='rm *.o"), "{shown}");
 }
 
 #[test]

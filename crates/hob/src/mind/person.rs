@@ -49,10 +49,25 @@ impl Person {
     /// Shows `prompt` and waits for one of `keys`; others are not heard. A person who is typing
     /// when the question comes types at something else, so the prompt appears when they pause.
     pub async fn key(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
-        let _restored = Modes::set(&self.terminal, |modes| {
-            modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
-        })?;
+        let _restored = self.heed()?;
         self.pause().await?;
+        self.press(prompt, keys).await
+    }
+
+    /// The same for a person who was asked already and wanted to see more.
+    pub async fn next_key(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
+        let _restored = self.heed()?;
+        self.press(prompt, keys).await
+    }
+
+    /// Hands over keys as they are pressed, and forgets what was typed before.
+    fn heed(&self) -> io::Result<Modes<'_>> {
+        Modes::set(&self.terminal, |modes| {
+            modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        })
+    }
+
+    async fn press(&self, prompt: &str, keys: &[char]) -> io::Result<char> {
         Terminal::prompt(prompt);
         loop {
             let bytes = self.read().await?;

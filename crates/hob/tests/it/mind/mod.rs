@@ -6,9 +6,11 @@ mod chat;
 mod doubt;
 mod ends;
 mod permission;
+mod record;
 mod runs;
 mod story;
 mod terminal;
+mod unattended;
 
 use crate::support::House;
 use hob_sim::{Dialect, Sim};

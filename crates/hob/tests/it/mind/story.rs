@@ -69,6 +69,84 @@ fn a_change_is_seen_allowed_done_and_undone() {
 }
 
 #[test]
+fn a_no_changes_nothing_and_small_screens_show_all_keys() {
+    let sim = obedient();
+    let house = begin(&sim);
+    for (columns, rows) in [(40, 15), (160, 50)] {
+        let pane = Pane::open(&house, columns, rows);
+        pane.run("hob ask 'write:new'");
+        let screen = pane.wait_for("[a] always  (write anywhere)");
+        for part in ["May it?", "-old", "[y] yes, once", "[?] details"] {
+            assert!(screen.contains(part), "{part} on:\n{screen}");
+        }
+        pane.press("?");
+        pane.wait_for("[a] always stores this rule");
+        pane.wait_for("[a] always  (write anywhere)\n");
+        pane.press("n");
+        pane.wait_for("Then not.");
+        assert_eq!(notes(&house), "old\n");
+    }
+}
+
+#[test]
+fn a_yes_for_this_folder_asks_no_second_time() {
+    let sim = obedient();
+    let house = begin(&sim);
+    let pane = Pane::open(&house, 80, 24);
+    pane.run("hob ask 'write:one'");
+    let screen = pane.wait_for("[f] this folder");
+    let folder = house.work().canonicalize().expect("it is there");
+    let folder = folder.display().to_string();
+    assert!(screen.contains(&format!("write in {folder}")), "{screen}");
+    pane.press("f");
+    pane.wait_for("It is done.");
+    assert_eq!(notes(&house), "one\n");
+    pane.run("hob ask 'write:two'");
+    let screen = pane.wait_for("It is done.");
+    assert!(!screen.contains("May it?"), "{screen}");
+    assert_eq!(notes(&house), "two\n");
+    // In another folder it is asked again.
+    pane.run("mkdir -p /tmp/elsewhere-$$ && cd /tmp/elsewhere-$$ && hob ask 'write:three'");
+    pane.wait_for("[y] yes, once");
+    pane.press("n");
+    pane.wait_for("Then not.");
+    pane.run("rmdir $PWD; cd; hob permission list");
+    pane.wait_for("write");
+}
+
+#[test]
+fn a_command_is_shown_allowed_and_heard_while_it_runs() {
+    let sim = obedient();
+    let house = begin(&sim);
+    let pane = Pane::open(&house, 80, 24);
+    let gate = house.work().join("go");
+    pane.run(
+        "hob ask -s w 'exec:echo hello $((6*7)); until [ -e go ]; do sleep 0.1; done; exit 3'",
+    );
+    let screen = pane.wait_for("[y] yes, once");
+    for part in ["bash", "sandbox:", "network: off", "echo hello"] {
+        assert!(screen.contains(part), "{part} on:\n{screen}");
+    }
+    pane.press("s");
+    // It still runs, since its gate is closed.
+    pane.wait_for("│ hello 42");
+    fs::write(&gate, "").expect("writable");
+    pane.wait_for("(exit code 3)");
+    pane.wait_for("It is done.");
+    // The very same command in the same session is not asked again, another one is.
+    pane.run(
+        "hob ask -s w 'exec:echo hello $((6*7)); until [ -e go ]; do sleep 0.1; done; exit 3'",
+    );
+    let screen = pane.wait_for("It is done.");
+    assert!(!screen.contains("May it?"), "{screen}");
+    pane.run("hob ask -s w 'exec:touch other'");
+    pane.wait_for("[y] yes, once");
+    pane.press("n");
+    pane.wait_for("Then not.");
+    assert!(!house.work().join("other").exists());
+}
+
+#[test]
 fn what_was_changed_since_is_kept_and_said() {
     let sim = obedient();
     let house = begin(&sim);
