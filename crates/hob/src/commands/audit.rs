@@ -148,12 +148,11 @@ async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
 
 async fn verify(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let head = matches.get_one::<String>("head").cloned();
-    let found = match matches.get_one::<PathBuf>("file") {
-        Some(file) => verify_file(file, head.as_deref())?,
-        None => {
-            let client = context.client().await?;
-            client.call::<Verify>(&VerifyParams { head }).await?
-        }
+    let found = if let Some(file) = matches.get_one::<PathBuf>("file") {
+        verify_file(file, head.as_deref())?
+    } else {
+        let client = context.client().await?;
+        client.call::<Verify>(&VerifyParams { head }).await?
     };
     print(context, &found, audit::verified)?;
     match &found.problem {
