@@ -121,34 +121,28 @@ fn within(value: &Value, mask: &dyn Fn(&str) -> String, depth: usize) -> Value {
         Value::String(text) if text.len() > TEXT_BYTES_MAX => short(text),
         Value::String(text) => Value::String(mask(text)),
         Value::Number(number) if number.is_f64() => Value::String(number.to_string()),
-        Value::Array(_) | Value::Object(_) => {
-            let text = canonical(value);
-            if text.len() > VALUE_BYTES_MAX || depth == 0 {
-                return short(&text);
-            }
-            match value {
-                Value::Array(items) => {
-                    let items = items.iter().map(|item| within(item, mask, depth - 1));
-                    Value::Array(items.collect())
-                }
-                _ => fields_within(value, mask, depth),
-            }
+        Value::Array(_) | Value::Object(_) if depth == 0 => short(&canonical(value)),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| within(item, mask, depth - 1));
+            whole_or_short(Value::Array(items.collect()), value)
+        }
+        Value::Object(fields) if fields.len() > FIELDS_MAX => short(&canonical(value)),
+        Value::Object(fields) => {
+            let kept = fields
+                .iter()
+                .map(|(name, value)| (mask(name), within(value, mask, depth - 1)));
+            whole_or_short(Value::Object(kept.collect::<Map<_, _>>()), value)
         }
         plain => plain.clone(),
     }
 }
 
-fn fields_within(value: &Value, mask: &dyn Fn(&str) -> String, depth: usize) -> Value {
-    let Value::Object(fields) = value else {
-        return Value::Null;
-    };
-    if fields.len() > FIELDS_MAX {
+/// What is kept of a value, unless that is still too long.
+fn whole_or_short(kept: Value, value: &Value) -> Value {
+    if canonical(&kept).len() > VALUE_BYTES_MAX {
         return short(&canonical(value));
     }
-    let fields = fields
-        .iter()
-        .map(|(name, value)| (mask(name), within(value, mask, depth - 1)));
-    Value::Object(fields.collect::<Map<_, _>>())
+    kept
 }
 
 fn short(text: &str) -> Value {

@@ -270,8 +270,12 @@ fn rank(reading: &Reading, facts: &Facts<'_>, scene: &Scene<'_>) -> Option<Rank>
         Reach::Folder => 2,
         Reach::Always => 3,
     };
+    let fit = reading.fit(facts, scene);
+    if fit == Fit::No {
+        return None;
+    }
     let id = rule.id.clone();
-    match (reading.fit(facts, scene), rule.terms.decision) {
+    match (fit, rule.terms.decision) {
         (Fit::No, _) | (Fit::Open, RuleDecision::Allow) => None,
         (Fit::Yes, RuleDecision::Deny) => Some(Rank::Denied(id)),
         (Fit::Open, RuleDecision::Deny) => Some(Rank::PerhapsDenied(id)),

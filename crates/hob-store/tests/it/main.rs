@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod judgements;
+#[cfg(test)]
 mod listing;
 #[cfg(test)]
 mod log;

@@ -1,5 +1,7 @@
 //! `permission.*` through the bus: questions, answers, tickets.
 
+mod stored;
+
 use crate::fixture::{Fixture, code};
 use hob_bus::Peer;
 use hob_kit::clock::Clock;
