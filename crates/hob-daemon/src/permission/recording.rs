@@ -31,7 +31,6 @@ impl Recorder {
         let mut entry = entry(act, by, &params.tool.name, &params.context);
         let mut matter = json!({
             "args": params.args,
-            "digest": digest,
             "callId": params.context.call_id,
             "workspace": params.context.workspace,
         });
@@ -39,6 +38,8 @@ impl Recorder {
             matter["channel"] = json!(channel);
         }
         entry.matter = self.kept(&matter);
+        // A digest looks like a token, and is none.
+        entry.matter["digest"] = json!(digest);
         entry
     }
 
@@ -47,16 +48,17 @@ impl Recorder {
         let matter = json!({
             "question": question.id,
             "args": question.args,
-            "digest": question.digest,
             "callId": question.call_id,
         });
+        let mut matter = self.kept(&matter);
+        matter["digest"] = json!(question.digest);
         NewEntry {
             act: word(decision),
             by: by.to_owned(),
             session_key: Some(question.session_key.clone()),
             run_id: Some(question.run_id),
             tool: Some(question.tool.clone()),
-            matter: self.kept(&matter),
+            matter,
         }
     }
 
