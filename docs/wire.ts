@@ -600,7 +600,7 @@ export interface Denial {
   /** The call's id within its run. */
   callId: string;
   tool: string;
-  /** Who decided, as in [`Ruling`]; `unattended` when nobody could be asked. */
+  /** Who decided, as in a ruling; `unattended` when nobody could be asked. */
   by: string;
   reason: string;
   /** The rule that would have allowed it, where nobody could be asked. */
@@ -928,7 +928,9 @@ export type NeedKind =
   /** A command line. */
   | "command"
   /** A switch: when true, the call also reaches the network, whatever the tool's tier. */
-  | "network";
+  | "network"
+  /** A session, by its key; the caller's own when missing. */
+  | "session";
 
 /** Where a setting's value comes from; the later beats the earlier. */
 export type Origin = "default" | "file" | "env";

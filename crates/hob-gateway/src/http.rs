@@ -7,7 +7,7 @@ use crate::door::{self, Door};
 use crate::origin::HostList;
 use crate::refusal::Refusal;
 use crate::shared::{Seat, Shared};
-use crate::{openai, openapi, probes, rest, subprotocol, websocket};
+use crate::{openai, openapi, probes, rest, subprotocol, tools, websocket};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -74,6 +74,8 @@ impl Site {
             .route("/ws", get(websocket::open))
             .route("/api/openapi.json", get(openapi::serve))
             .route("/api/rpc/{method}", post(rest::call))
+            .route("/api/tools/openapi.json", get(tools::describe))
+            .route("/api/tools/{name}", post(tools::execute))
             .merge(openai::routes());
         Site::with_router(desk, router)
     }

@@ -3,7 +3,8 @@
 //!
 //! - [`gateway`]: starting it all; [`settings`]: the keys it owns
 //! - `listener`, `unix`, `vargos`: the three ways in; `websocket`, `lines`: the two framings
-//! - `http`: what every HTTP request passes, in order; `rest`, `openapi`, `probes`: what it may ask
+//! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
+//!   ask
 //! - `openai`: the surface at `/v1`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
 //!
@@ -33,6 +34,7 @@ pub mod settings;
 mod shared;
 mod subprotocol;
 mod tokens;
+mod tools;
 mod unix;
 mod vargos;
 mod websocket;
@@ -40,3 +42,4 @@ mod websocket;
 pub use gateway::{Gateway, GatewayError, GatewayParts};
 pub use openapi::document as openapi_document;
 pub use settings::KEYS;
+pub use tools::document as tools_document;

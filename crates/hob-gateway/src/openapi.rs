@@ -39,6 +39,8 @@ pub fn document() -> Value {
         paths.insert(path, json!({ "post": operation(spec, &mut schemas) }));
     }
     paths.insert("/api/rpc/{method}".to_owned(), any_method());
+    paths.insert("/api/tools/{tool}".to_owned(), any_tool());
+    paths.insert("/api/tools/openapi.json".to_owned(), tools_document());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -113,6 +115,45 @@ fn any_method() -> Value {
     })
 }
 
+/// Which tools there are changes while the house lives: they have a document of their own.
+fn tools_document() -> Value {
+    json!({
+        "get": {
+            "operationId": "tools.document",
+            "tags": ["tools"],
+            "summary": "The OpenAPI document of the tools there are now.",
+            "responses": {
+                "200": {
+                    "description": "The document.",
+                    "content": { "application/json": { "schema": { "type": "object" } } },
+                },
+                "default": failure(),
+            },
+        },
+    })
+}
+
+fn any_tool() -> Value {
+    json!({
+        "parameters": [{
+            "name": "tool", "in": "path", "required": true, "schema": { "type": "string" },
+        }],
+        "post": {
+            "operationId": "tools.run",
+            "tags": ["tools"],
+            "summary": "Runs a tool with its arguments as the body; needs scope control.",
+            "requestBody": { "required": false, "content": { "application/json": { "schema": { "type": "object" } } } },
+            "responses": {
+                "200": {
+                    "description": "What the tool answers.",
+                    "content": { "application/json": { "schema": reference("tool.execute.result") } },
+                },
+                "default": failure(),
+            },
+        },
+    })
+}
+
 fn probe_paths() -> Map<String, Value> {
     let text = |id: &str, summary: &str, open: bool| {
         let mut get = json!({
@@ -148,14 +189,14 @@ fn probe_paths() -> Map<String, Value> {
     paths
 }
 
-fn failure() -> Value {
+pub(crate) fn failure() -> Value {
     json!({
         "description": "Refused or failed; `error.code` says how, `error.message` what to do.",
         "content": { "application/json": { "schema": reference("Error") } },
     })
 }
 
-fn error_schema(schemas: &mut Schemas) -> Value {
+pub(crate) fn error_schema(schemas: &mut Schemas) -> Value {
     let name = schemas.add(
         "gateway",
         "gateway.WireError",
@@ -182,19 +223,27 @@ fn error_schema(schemas: &mut Schemas) -> Value {
     })
 }
 
-fn reference(name: &str) -> Value {
+pub(crate) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
 /// The components as they are collected.
 #[derive(Default)]
-struct Schemas {
+pub(crate) struct Schemas {
     components: Map<String, Value>,
 }
 
 impl Schemas {
+    pub(crate) fn insert(&mut self, name: &str, schema: Value) {
+        self.components.insert(name.to_owned(), schema);
+    }
+
+    pub(crate) fn into_components(self) -> Map<String, Value> {
+        self.components
+    }
+
     /// Files a schema under `name` and its definitions under their room; gives back `name`.
-    fn add(&mut self, service: &str, name: &str, schema: schemars::Schema) -> String {
+    pub(crate) fn add(&mut self, service: &str, name: &str, schema: schemars::Schema) -> String {
         let mut schema = schema.to_value();
         let mut renames = Map::new();
         let definitions = take_definitions(&mut schema);
@@ -223,7 +272,7 @@ impl Schemas {
         }
     }
 
-    fn requires_something(&self, name: &str) -> bool {
+    pub(crate) fn requires_something(&self, name: &str) -> bool {
         let required = self
             .components
             .get(name)

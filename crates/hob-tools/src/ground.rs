@@ -4,6 +4,7 @@
 
 use crate::commands::Commands;
 use crate::outlet::Outlet;
+use hob_bus::Caller;
 use hob_kit::clock::Clock;
 use hob_kit::settings::Settings;
 use hob_net::{Openings, Web};
@@ -35,6 +36,8 @@ struct Places {
     commands: Option<Commands>,
     /// The way to the web, and the settings that say what of the house it may reach.
     web: Option<(Web, Watched)>,
+    /// The way to the other rooms.
+    rooms: Option<Caller>,
 }
 
 /// The settings as they are now.
@@ -50,6 +53,7 @@ impl Ground {
                 store: None,
                 commands: None,
                 web: None,
+                rooms: None,
             }),
             outlet: None,
             stop: CancellationToken::new(),
@@ -74,6 +78,13 @@ impl Ground {
     #[must_use]
     pub fn with_web(mut self, web: Web, settings: Watched) -> Self {
         Arc::make_mut(&mut self.places).web = Some((web, settings));
+        self
+    }
+
+    /// The same, where other rooms can be asked.
+    #[must_use]
+    pub fn with_rooms(mut self, rooms: Caller) -> Self {
+        Arc::make_mut(&mut self.places).rooms = Some(rooms);
         self
     }
 
@@ -111,6 +122,10 @@ impl Ground {
         let hosts = settings.list("web.private_hosts").iter();
         let openings = Openings::new(hosts.map(String::as_str));
         Some((web.clone(), openings))
+    }
+
+    pub(crate) fn rooms(&self) -> Option<&Caller> {
+        self.places.rooms.as_ref()
     }
 
     pub(crate) fn outlet(&self) -> Option<&Outlet> {

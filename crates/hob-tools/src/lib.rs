@@ -6,6 +6,7 @@
 //!   prints while it runs
 //! - [`schema`]: whether arguments fit what a tool declares
 //! - [`outcome`]: what a tool answers
+//! - [`manual`]: the page about the tools
 //! - `beneath`, `spot`, `put`: files below a workspace, by directory handle: opening, looking,
 //!   changing; `protected` says what is never changed
 //! - `change`, `lookup`, [`undo`]: what the tools that change files share: planning, showing,
@@ -16,14 +17,18 @@
 //! - [`kept`]: what is too long to be told
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
 //!   `process`, `output`, [`web_fetch`]: the tools
+//! - `sessions_list`, `sessions_history`, `sessions_send`, `agent_status`, `model_list`,
+//!   `config_read`: tools that ask other rooms; `rooms` is what they share
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
 
+mod agent_status;
 mod beneath;
 mod calculate;
 mod change;
 mod commands;
+mod config_read;
 mod diff;
 mod edit;
 mod exec;
@@ -33,6 +38,8 @@ mod ground;
 pub mod kept;
 mod list;
 mod lookup;
+pub mod manual;
+mod model_list;
 #[path = "move/mod.rs"]
 mod moving;
 pub mod outcome;
@@ -43,7 +50,11 @@ mod protected;
 mod put;
 mod read;
 mod remove;
+mod rooms;
 pub mod schema;
+mod sessions_history;
+mod sessions_list;
+mod sessions_send;
 mod spot;
 mod time;
 mod tree;
@@ -116,6 +127,12 @@ pub fn entries() -> &'static [Entry] {
         process::ENTRY,
         output::ENTRY,
         web_fetch::ENTRY,
+        sessions_list::ENTRY,
+        sessions_history::ENTRY,
+        sessions_send::ENTRY,
+        agent_status::ENTRY,
+        model_list::ENTRY,
+        config_read::ENTRY,
     ]
 }
 

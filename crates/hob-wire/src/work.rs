@@ -136,6 +136,8 @@ pub enum NeedKind {
     Command,
     /// A switch: when true, the call also reaches the network, whatever the tool's tier.
     Network,
+    /// A session, by its key; the caller's own when missing.
+    Session,
 }
 
 /// For whom and where a tool runs.

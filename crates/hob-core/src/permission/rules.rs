@@ -129,7 +129,7 @@ pub fn is_change_of_files(call: &Call<'_>) -> bool {
 fn by_mode(call: &Call<'_>, facts: &Facts<'_>) -> Verdict {
     let rule = || format!("mode:{}", mode_word(call.scene.mode));
     let looks_only = facts.tier == Tier::Read && call.tool.effect == Effect::Pure;
-    if looks_only && (call.tool.needs.is_empty() || is_inside(facts)) {
+    if looks_only && (call.tool.needs.is_empty() || is_inside(facts) || is_own(call)) {
         return Verdict::Allow {
             rule: RULE_READ.to_owned(),
         };
@@ -164,7 +164,21 @@ fn is_inside(facts: &Facts<'_>) -> bool {
         && facts.paths.iter().all(inside)
         && !facts.network
         && !reaches_out(NeedKind::Host)
+        && !reaches_out(NeedKind::Session)
         && (facts.tier >= Tier::Exec || !reaches_out(NeedKind::Command))
+}
+
+/// Whether all that a call needs is the session it is made for.
+fn is_own(call: &Call<'_>) -> bool {
+    call.tool.needs.iter().all(|need| {
+        let own = call.context.session_key.as_ref();
+        let names_own = match call.args.get(&need.arg) {
+            None | Some(Value::Null) => true,
+            Some(Value::String(key)) => own == Some(key),
+            Some(_) => false,
+        };
+        need.kind == NeedKind::Session && names_own
+    })
 }
 
 fn mode_word(mode: Mode) -> &'static str {

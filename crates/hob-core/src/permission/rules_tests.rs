@@ -37,6 +37,7 @@ fn verdict_in(
 ) -> Verdict {
     let context = ToolContext {
         workspace: Some("/home/me/work".to_owned()),
+        session_key: Some("chat:own".to_owned()),
         ..ToolContext::default()
     };
     let call = Call {
@@ -260,4 +261,30 @@ fn only_a_change_of_files_can_be_without_effect() {
     let mut outside = Asked::new(write(), json!({ "path": "a" }));
     outside.scene.of_house = false;
     assert!(!is(&outside));
+}
+
+#[test]
+fn another_session_is_asked_for_and_the_own_is_not() {
+    let look = tool(Tier::Read, Effect::Pure, &[NeedKind::Session]);
+    for own in [json!("chat:own"), json!(null)] {
+        let allowed = matches!(verdict(&look, &own, None), Verdict::Allow { .. });
+        assert!(allowed, "{own}");
+    }
+    for other in [
+        json!("chat:other"),
+        json!("CHAT:OWN"),
+        json!(""),
+        json!(1),
+        json!(["chat:own"]),
+    ] {
+        let asks = matches!(verdict(&look, &other, None), Verdict::Ask { .. });
+        assert!(asks, "{other}");
+    }
+    let both = tool(
+        Tier::Read,
+        Effect::Pure,
+        &[NeedKind::Path, NeedKind::Session],
+    );
+    let asks = matches!(verdict(&both, &json!("a.txt"), None), Verdict::Ask { .. });
+    assert!(asks);
 }

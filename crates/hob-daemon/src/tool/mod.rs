@@ -105,7 +105,8 @@ struct Shared {
 pub fn room(parts: Parts) -> Room {
     let ground = Ground::new(parts.clock.clone(), parts.home.folders());
     let ground = ground.with_store(parts.store.clone());
-    let mut ground = ground.with_web(parts.web, parts.settings.clone());
+    let ground = ground.with_web(parts.web, parts.settings.clone());
+    let mut ground = ground.with_rooms(parts.bus.caller("tools"));
     if let Some(commands) = parts.commands {
         ground = ground.with_commands(commands);
     }

@@ -7,6 +7,8 @@ mod config;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod docs;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod log;

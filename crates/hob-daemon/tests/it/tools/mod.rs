@@ -11,6 +11,7 @@ mod exec;
 mod files;
 mod offers;
 mod processes;
+mod rooms;
 
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, run, settings};
@@ -158,27 +159,12 @@ fn start(house: &House, params: ExecuteParams) -> JoinHandle<Result<Executed, Wi
 
 /// The names of the house's tools and of these, in order.
 fn house_tools(others: &[&str]) -> Vec<String> {
-    let house = [
-        "calculate",
-        "edit",
-        "exec",
-        "glob",
-        "grep",
-        "list",
-        "move",
-        "output",
-        "process",
-        "read",
-        "remove",
-        "time",
-        "web_fetch",
-        "write",
-    ];
-    let mut names: Vec<String> = house
+    let house: Vec<String> = hob_tools::entries()
         .iter()
-        .chain(others)
-        .map(ToString::to_string)
+        .map(|entry| (entry.spec)().name)
         .collect();
+    let others = others.iter().map(ToString::to_string);
+    let mut names: Vec<String> = house.into_iter().chain(others).collect();
     names.sort_unstable();
     names
 }
@@ -282,7 +268,11 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
     let house = house();
     for (name, args, told) in [
         ("raed", json!({}), "Did you mean 'read'?"),
-        ("xyz", json!({}), "The tools are: calculate, edit, exec,"),
+        (
+            "xyz",
+            json!({}),
+            "The tools are: agent_status, calculate, config_read,",
+        ),
         ("read", json!("{\"path\": "), "must be one JSON object"),
         ("read", json!(["a.txt"]), "must be one JSON object"),
         ("read", json!({}), "'path' is missing."),
