@@ -4,15 +4,18 @@ use super::lines;
 use super::question::Asked;
 use crate::failure::{Exit, Failure};
 use crate::render::rules;
-use crate::render::words::one_line;
+use crate::render::words::{cut, one_line};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::RunCompletedPayload;
 use hob_wire::rooms::permission::Denial;
 use hob_wire::work::Cause;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Who decides when nobody can be asked.
 const BY_UNATTENDED: &str = "unattended";
+/// Columns that a call takes in a sentence.
+const CALL_COLUMNS: usize = 100;
 /// Rules that are named at the most; the run itself keeps every denial.
 const GRANTS_MAX: usize = 8;
 
@@ -21,6 +24,8 @@ const GRANTS_MAX: usize = 8;
 pub struct Ending {
     /// Its last event; none when it goes on without us.
     pub completed: Option<RunCompletedPayload>,
+    /// Calls that were not allowed, by their id, in a few words.
+    pub refused: BTreeMap<String, String>,
     /// What was asked of us while nobody could answer, and so denied by us.
     pub denied: Vec<String>,
     /// What it still waits for.
@@ -96,8 +101,9 @@ impl Ending {
         let denials = self.completed.iter().flat_map(|it| &it.denied);
         let denials: Vec<&Denial> = denials.filter(|it| it.by == BY_UNATTENDED).collect();
         let told = denials.iter().map(|denial| {
-            let reason = lines::sentence(&denial.reason);
-            format!("{} (tool {})", reason, one_line(&denial.tool))
+            let tool = one_line(&denial.tool);
+            let call = self.refused.get(&denial.call_id).unwrap_or(&tool);
+            format!("{} (tool {tool})", cut(call, CALL_COLUMNS))
         });
         let told: Vec<String> = told.chain(self.denied.iter().cloned()).collect();
         let (first, others) = told.split_first()?;
@@ -105,7 +111,9 @@ impl Ending {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        let sentence = format!("Denied, since nobody is there to be asked: {first}{more}");
+        let sentence = format!(
+            "Denied, since nobody is there to be asked and no rule allows it: {first}{more}"
+        );
         let failure = Failure::new(Exit::Denied, "DENIED", sentence);
         let mut failure = failure.next(next_after(&denials));
         failure.details = Some(Box::new(json!({ "denied": denials })));

@@ -91,10 +91,13 @@ fn a_denial_of_unattended_work_names_the_rule_that_would_allow_it() {
         denial("unattended", "/w/a b"),
         denial("rule:1", "/elsewhere"),
     ];
+    let call = "write path=notes.txt".to_owned();
+    ending.refused.insert("c1".to_owned(), call);
     let failure = ending.result().expect_err("denied");
     assert_eq!(failure.exit, Exit::Denied);
     let text = failure.text();
-    assert!(text.contains("(tool write) (and 1 more)"), "{text}");
+    let words = "allows it: write path=notes.txt (tool write) (and 1 more)\n";
+    assert!(text.contains(words), "{text}");
     let lines = text.lines().filter(|line| line.contains("permission add"));
     let lines: Vec<&str> = lines.map(str::trim).collect();
     let line = "hob permission add --tool write --decision allow --scope folder --folder '/w/a b'";

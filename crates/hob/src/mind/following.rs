@@ -194,7 +194,13 @@ impl<'c> Following<'c> {
                 }
                 Ok(())
             }
-            Heard::Tool(tool) => self.shown.tool(&tool),
+            Heard::Tool(tool) => {
+                if let Some(denial) = &tool.denial {
+                    let words = lines::call_words(&tool.call);
+                    self.ending.refused.insert(denial.call_id.clone(), words);
+                }
+                self.shown.tool(&tool)
+            }
             Heard::Output(output) => self.shown.output(&output),
             Heard::Step(step) => self.shown.step(&step),
             Heard::Asked(asked) => {

@@ -158,3 +158,66 @@ fn every_cause_is_a_sentence() {
         assert_eq!(cause(&said), "The provider refused the key.");
     }
 }
+
+#[test]
+fn who_answered_elsewhere_is_said() {
+    let answered = |decision, scope, by: &str| {
+        answered_elsewhere(&Answered {
+            id: "q1".to_owned(),
+            session_key: "chat:main".to_owned(),
+            run_id: "0190163d-8694-739b-aea5-966c26f8ad91"
+                .parse()
+                .expect("an id"),
+            decision,
+            scope,
+            by: by.to_owned(),
+        })
+    };
+    let told = [
+        answered(Decision::Allow, Reach::Once, "phone"),
+        answered(Decision::Allow, Reach::Folder, "phone\u{1b}[2J"),
+        answered(Decision::Deny, Reach::Once, "phone"),
+        answered(Decision::Deny, Reach::Once, "deadline"),
+        answered(Decision::Deny, Reach::Once, "withdrawn"),
+    ];
+    assert_eq!(
+        told,
+        [
+            "Answered elsewhere: allowed by phone.",
+            "Answered elsewhere: allowed (folder) by phone\u{fffd}[2J.",
+            "Answered elsewhere: denied by phone.",
+            "Nobody answered in time: denied.",
+            "The question was taken back.",
+        ]
+    );
+}
+
+#[test]
+fn a_denial_names_who_and_a_bad_exit_its_code() {
+    let denial = |by: &str| Denial {
+        call_id: "c1".to_owned(),
+        tool: "write".to_owned(),
+        by: by.to_owned(),
+        reason: "no".to_owned(),
+        grant: None,
+    };
+    let screen = Screen::plain(0);
+    assert_eq!(
+        denied_call(&denial("rule:7"), &screen),
+        "✗ write: denied (by rule:7)"
+    );
+    assert_eq!(
+        denied_call(&denial("unattended"), &screen),
+        "✗ write: denied (nobody is there to be asked)"
+    );
+    let result = |text: &str| ToolResult {
+        id: "c1".to_owned(),
+        content: vec![Part::Text {
+            text: text.to_owned(),
+        }],
+        is_error: false,
+    };
+    let bad = bad_exit(&result("out\n(exit code 3)"));
+    assert_eq!(bad.as_deref(), Some("(exit code 3)"));
+    assert_eq!(bad_exit(&result("(exit code 3)\nall is well")), None);
+}

@@ -2,10 +2,12 @@
 
 use super::table::Table;
 use super::words::{grouped, one_line};
-use super::{Screen, Tone, moment};
+use super::{Screen, Tone, moment, rules};
 use crate::mind::lines;
 use hob_wire::content::ToolCall;
 use hob_wire::rooms::audit::{AuditEntry, Entries, Verified};
+use hob_wire::rooms::permission::Terms;
+use serde::Deserialize;
 
 pub fn list(page: &Entries, screen: &Screen) -> Vec<String> {
     if page.entries.is_empty() {
@@ -16,7 +18,7 @@ pub fn list(page: &Entries, screen: &Screen) -> Vec<String> {
         .column("AT")
         .column("WHAT")
         .column("BY")
-        .column("CALL");
+        .column("CALL OR RULE");
     for entry in &page.entries {
         table.row(vec![
             entry.seq.to_string(),
@@ -41,6 +43,10 @@ fn call(entry: &AuditEntry) -> String {
     let Some(tool) = &entry.tool else {
         return String::new();
     };
+    if let Ok(terms) = Terms::deserialize(&entry.matter["terms"]) {
+        let says = rules::decision(terms.decision);
+        return format!("{says} {}, {}", rules::calls(&terms), rules::reach(&terms));
+    }
     let args = entry.matter.get("args").cloned().unwrap_or_default();
     lines::call_words(&ToolCall {
         id: String::new(),
@@ -66,3 +72,7 @@ pub fn verified(found: &Verified, screen: &Screen) -> Vec<String> {
         screen.paint(Tone::Quiet, &head),
     ]
 }
+
+#[cfg(test)]
+#[path = "audit_tests.rs"]
+mod tests;

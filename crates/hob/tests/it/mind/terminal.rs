@@ -71,3 +71,16 @@ fn words_are_broken_between_words_and_thinking_comes_first() {
     let shown = shown.join(" ");
     assert_eq!(shown.trim(), words.trim(), "{seen}");
 }
+
+#[test]
+fn whoever_lets_tools_work_in_all_they_have_is_told() {
+    let sim = Sim::start(|_| Answer::words("Good morning."));
+    let house = house_with(&sim);
+    let note = "Tools work in your whole home folder here";
+    let (_, seen) = Tty::start(&house, "ask --workspace $HOME 'good morning'").end();
+    assert!(seen.contains(note), "{seen}");
+    let (_, seen) = Tty::start(&house, "ask 'good morning'").end();
+    assert!(!seen.contains(note), "{seen}");
+    let scripted = house.shell("hob ask --workspace / 'good morning'");
+    assert_eq!(scripted.stderr, "", "a script is not");
+}
