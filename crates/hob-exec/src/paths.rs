@@ -36,6 +36,7 @@ fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
     for path in &mut policy.hidden {
         *path = resolve(path)?;
     }
+    keep_outermost(&mut policy.hidden);
     for path in &mut policy.protected {
         *path = settle_protected(path)?;
     }
@@ -55,6 +56,12 @@ fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
         }
     }
     Ok(())
+}
+
+/// What lies in a hidden folder is hidden with it; a cover inside a cover could not even be made.
+fn keep_outermost(paths: &mut Vec<PathBuf>) {
+    paths.sort();
+    paths.dedup_by(|inner, outer| inner.starts_with(outer));
 }
 
 /// A protected path keeps its own name: what must not be replaced is that entry. As a symbolic

@@ -63,3 +63,12 @@ fn a_run_starts_where_it_can_see() {
     let missing = settled(&root.join("no"), Policy::workspace(&[], None, Vec::new()));
     assert!(matches!(missing, Err(ExecError::Cwd { .. })), "{missing:?}");
 }
+
+#[test]
+fn what_is_hidden_inside_something_hidden_is_named_once() {
+    let mut paths: Vec<PathBuf> = ["/h/run", "/a", "/h", "/h/run/x", "/home", "/a-b"]
+        .map(PathBuf::from)
+        .to_vec();
+    keep_outermost(&mut paths);
+    assert_eq!(paths, ["/a", "/a-b", "/h", "/home"].map(PathBuf::from));
+}

@@ -1,3 +1,5 @@
+//! How rules read and write.
+
 use super::*;
 use serde_json::json;
 

@@ -45,9 +45,14 @@ pub(crate) struct Ended {
 impl Rig {
     /// A fresh home.
     pub(crate) fn new() -> Rig {
+        Rig::below(&std::env::temp_dir())
+    }
+
+    /// A fresh home in a folder of this one.
+    pub(crate) fn below(folder: &Path) -> Rig {
         let scratch = tempfile::Builder::new()
             .prefix("hob-f")
-            .tempdir()
+            .tempdir_in(folder)
             .expect("a temporary folder");
         Rig {
             home: scratch.path().join("home"),

@@ -28,7 +28,8 @@ impl Tools {
 
     /// The same where commands run behind these walls, with these settings.
     pub(super) fn behind(level: &str, settings: &str, env: &[(&str, &str)]) -> Tools {
-        let mut rig = Rig::new();
+        // Not in /tmp, of which every command has its own: what is hidden must be so by its rule.
+        let mut rig = Rig::below(Path::new("/var/tmp"));
         for (name, value) in env {
             rig.env(name, value);
         }
