@@ -79,11 +79,14 @@ fn a_change_of_files_is_offered_by_tool_and_folder() {
 
 #[test]
 fn a_fetch_is_offered_by_its_host() {
-    let asked = Asked::new(fetch(), json!({ "url": "https://Docs.rs/a" }));
+    let asked = Asked::new(fetch(), json!({ "url": "https://Pages.example/a" }));
     let offers = offers(&asked.call());
-    assert_eq!(offers[0].host.as_deref(), Some("docs.rs"));
-    let like = Asked::new(fetch(), json!({ "url": "https://docs.rs/b" }));
-    let other = Asked::new(fetch(), json!({ "url": "https://docs.rs.evil.test/" }));
+    assert_eq!(offers[0].host.as_deref(), Some("pages.example"));
+    let like = Asked::new(fetch(), json!({ "url": "https://pages.example/b" }));
+    let other = Asked::new(
+        fetch(),
+        json!({ "url": "https://pages.example.evil.test/" }),
+    );
     assert!(allows(&offers[0], &like) && !allows(&offers[0], &other));
     let port = Asked::new(fetch(), json!({ "url": "http://127.0.0.1:8080/" }));
     assert_eq!(
