@@ -31,11 +31,8 @@ const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// The variables of a child.
 pub(crate) fn of_child(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let mut variables = BTreeMap::from([(OsString::from("PATH"), OsString::from(PATH_DEFAULT))]);
-    let leak: &[&str] = match failpoint::broken(75) {
-        true => &["OPENAI_API_KEY"],
-        false => &[],
-    };
-    for name in PASSED.iter().chain(leak) {
+    let leaked = failpoint::broken(75).then_some(&"OPENAI_API_KEY");
+    for name in PASSED.iter().chain(leaked) {
         if let Some(value) = env.os(name) {
             variables.insert(OsString::from(name), value.to_owned());
         }

@@ -3,7 +3,7 @@
 use crate::support::{House, wait_until};
 use serde_json::{Value, json};
 
-fn execute(house: &House, name: &str, args: Value, folder: &std::path::Path) -> Value {
+fn execute(house: &House, name: &str, args: &Value, folder: &std::path::Path) -> Value {
     let params = json!({
         "name": name,
         "args": args,
@@ -19,7 +19,7 @@ fn a_command_runs_in_a_sandbox_that_does_not_show_the_home() {
     let work = tempfile::tempdir().expect("a folder");
     let home = house.home().display();
     let command = format!("pwd; cat {home}/owner.token; exit 3");
-    let done = execute(&house, "exec", json!({ "command": command }), work.path());
+    let done = execute(&house, "exec", &json!({ "command": command }), work.path());
     let metadata = &done["metadata"];
     assert_eq!(metadata["exitCode"], 3, "{done}");
     assert_ne!(metadata["sandbox"], "none", "{done}");
@@ -35,7 +35,7 @@ fn what_runs_in_the_background_dies_with_a_killed_daemon() {
     let mark = format!("3000.{}", std::process::id());
     let command = format!("trap '' TERM; sleep {mark} & sleep {mark}");
     let args = json!({ "action": "start", "command": command });
-    let started = execute(&house, "process", args, work.path());
+    let started = execute(&house, "process", &args, work.path());
     assert_eq!(started["isError"], false, "{started}");
     wait_until("it runs", || alive(&mark) >= 2);
     house.kill();
