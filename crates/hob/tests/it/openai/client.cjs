@@ -33,7 +33,8 @@ async function chat() {
     assert.equal(done.choices[0].message.content, HELLO);
     assert.equal(done.choices[0].finish_reason, "stop");
     assert.equal(done.model, "sim/one");
-    assert.equal(done.usage.total_tokens, 12);
+    // Behind `hob` stand its own tools, whose words count.
+    assert.equal(done.usage.total_tokens, model === "hob" ? 3000 : 12);
   }
 }
 

@@ -44,7 +44,9 @@ def chat():
         assert done.choices[0].message.content == HELLO, done
         assert done.choices[0].finish_reason == "stop"
         assert done.model == "sim/one"
-        assert done.usage.total_tokens == 12, done.usage
+        # Behind `hob` stand its own tools, whose words count.
+        expected = 3000 if model == "hob" else 12
+        assert done.usage.total_tokens == expected, done.usage
 
 
 def stream():

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// What a prompt with our own tools in it may believably cost.
+const WITH_TOOLS_TOKENS: u64 = 2_995;
 const ANSWER_WAIT: Duration = Duration::from_mins(2);
 
 /// A model that does as the user's last words say. `endless` never ends by itself.
@@ -25,7 +27,14 @@ fn model() -> Sim {
         "refuse" => Answer::status(401),
         "endless" => Answer::tokens(40).held_after(20, &never),
         "think" => Answer::words("Five.").thinking("Two and three."),
-        _ => Answer::words("Hello from the model.").usage(7, 5),
+        _ => {
+            let tokens = if asked.tools.is_empty() {
+                7
+            } else {
+                WITH_TOOLS_TOKENS
+            };
+            Answer::words("Hello from the model.").usage(tokens, 5)
+        }
     })
 }
 
