@@ -1183,7 +1183,10 @@ export interface Question {
 export type QueueMode =
   /** Wait for its end. */
   | "queue"
-  /** Hand the task to the running one at its next step. */
+  /**
+   * Hand the task to the running one at its next step; where that one may do more than this
+   * request allows, wait for its end.
+   */
   | "steer"
   /** Answer `CONFLICT`. */
   | "reject";

@@ -7,6 +7,7 @@
 //!   back, `stopping` ends, `commands` hears people
 //! - `journal`, `story`: the inputs of the turn machine and what they carried
 //! - `draft`: what a write holds; its messages and events derive from two stories
+//! - `steering`: whether words may be handed to a run under way
 //! - `order`, `conversation`, `history`, `prompt`, `schema`: what a model is asked
 //! - `hands`: tools and permissions over the bus
 //! - `live`, `views`: runs as watchers see them
@@ -35,6 +36,7 @@ mod requests;
 mod schema;
 mod settings;
 mod shared;
+mod steering;
 mod stopping;
 mod story;
 mod views;

@@ -6,6 +6,7 @@ use super::live::Command;
 use super::queue::Queue;
 use super::settings;
 use super::shared::{Shared, refused};
+use super::steering::may_join;
 use super::views;
 use hob_kit::failpoint;
 use hob_models::BookError;
@@ -170,6 +171,12 @@ impl Requests {
         let Some(live) = self.shared.live.of_session(session.id) else {
             return Ok(None);
         };
+        let Some(run) = live.view().map(|view| view.run_id) else {
+            return Ok(None);
+        };
+        if !self.may_join(params, &run).await? {
+            return Ok(None);
+        }
         let words = Words {
             text: params.task.clone(),
             images: params.images.clone(),
@@ -180,6 +187,16 @@ impl Requests {
             // It ended a moment ago: the words become a run of their own.
             None => Ok(None),
         }
+    }
+
+    /// Whether words may be said inside this run; one that cannot be read is not joined.
+    async fn may_join(&self, words: &RunParams, run: &RunId) -> Result<bool, WireError> {
+        if failpoint::broken(98) {
+            return Ok(true);
+        }
+        let kept = self.shared.parts.store.run_params(run).await?;
+        let kept = serde_json::from_value(kept);
+        Ok(kept.is_ok_and(|run: RunParams| may_join(words, &run)))
     }
 
     async fn accept(&self, params: RunParams) -> Result<RunRow, WireError> {

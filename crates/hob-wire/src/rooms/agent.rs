@@ -169,7 +169,8 @@ pub enum QueueMode {
     /// Wait for its end.
     #[default]
     Queue,
-    /// Hand the task to the running one at its next step.
+    /// Hand the task to the running one at its next step; where that one may do more than this
+    /// request allows, wait for its end.
     Steer,
     /// Answer `CONFLICT`.
     Reject,

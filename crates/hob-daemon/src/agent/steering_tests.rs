@@ -1,0 +1,57 @@
+//! Who may speak inside whose run.
+
+use super::*;
+use serde_json::{Value, json};
+
+fn params(more: &Value) -> RunParams {
+    let mut params = json!({ "sessionKey": "s", "task": "t" });
+    for (name, value) in more.as_object().unwrap() {
+        params[name] = value.clone();
+    }
+    serde_json::from_value(params).unwrap()
+}
+
+#[test]
+fn words_join_only_a_run_that_may_do_no_more_than_their_bringer() {
+    for (words, run, joins) in [
+        (json!({}), json!({}), true),
+        (json!({}), json!({ "channel": "mail" }), true),
+        (json!({ "channel": "mail" }), json!({}), false),
+        (
+            json!({ "channel": "mail" }),
+            json!({ "channel": "mail" }),
+            true,
+        ),
+        (
+            json!({ "channel": "mail" }),
+            json!({ "channel": "chat" }),
+            false,
+        ),
+        (json!({ "ceiling": "read" }), json!({}), false),
+        (
+            json!({ "ceiling": "read" }),
+            json!({ "ceiling": "exec" }),
+            false,
+        ),
+        (
+            json!({ "ceiling": "exec" }),
+            json!({ "ceiling": "read" }),
+            true,
+        ),
+        (json!({}), json!({ "ceiling": "read" }), true),
+        (json!({ "tools": [] }), json!({}), false),
+        (
+            json!({ "tools": ["read"] }),
+            json!({ "tools": ["read", "exec"] }),
+            false,
+        ),
+        (
+            json!({ "tools": ["read", "exec"] }),
+            json!({ "tools": ["read"] }),
+            true,
+        ),
+    ] {
+        let joined = may_join(&params(&words), &params(&run));
+        assert_eq!(joined, joins, "{words} into {run}");
+    }
+}
