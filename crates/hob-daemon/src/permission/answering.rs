@@ -3,6 +3,7 @@
 use super::desk::{Desk, OpenQuestion, State, event};
 use super::tickets::denied;
 use hob_core::permission::{Refused, Settled, offer};
+use hob_kit::failpoint;
 use hob_store::{Judgement, KeptRule, NewRule};
 use hob_wire::id::RunId;
 use hob_wire::rooms::permission::{
@@ -31,7 +32,7 @@ impl Desk {
             let now_ms = self.parts.clock.monotonic_ms();
             let mut state = self.state();
             let terms = state.terms(&params.id, reach, params.decision)?;
-            let shown = params.digest.as_deref();
+            let shown = params.digest.as_deref().filter(|_| !failpoint::broken(72));
             let answered = state
                 .book
                 .answer(&params.id, params.decision, shown, now_ms);

@@ -10,6 +10,7 @@ use hob_bus::{Caller, NewEvent, SessionTag};
 use hob_core::permission::{
     Book, Bounds, Call, RuleBook, Scene, Verdict, decide, fingerprint, is_unattended,
 };
+use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::permission::{Answered, Question, Ruling};
 use hob_wire::rooms::session::Session;
@@ -149,8 +150,9 @@ impl Desk {
             let settings = self.parts.settings.borrow();
             (settings::mode(&settings), settings::ceilings(&settings))
         };
+        let channel = said.channel.filter(|_| !failpoint::broken(98));
         Ok(Around {
-            ceiling: ceilings.of(said.ceiling, kind.as_deref(), said.channel),
+            ceiling: ceilings.of(said.ceiling, kind.as_deref(), channel),
             unattended: said.unattended || is_unattended(kind.as_deref(), said.channel),
             session: session.as_ref().map(|session| session.id.to_string()),
             tag: session.as_ref().map(tag),

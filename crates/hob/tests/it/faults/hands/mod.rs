@@ -1,11 +1,17 @@
 //! The hands under attack: what tools may open, change, run and reach, and what they may not. Each
 //! attack has its positive control: the same act inside what is allowed works.
 
+mod answers;
 mod bounds;
+mod court;
+mod deputies;
+mod ear;
 mod network;
+mod outsider;
 mod paths;
 mod privilege;
 mod protected;
 mod races;
+mod swaps;
 mod tools;
 mod web;

@@ -1,52 +1,10 @@
 //! Fault 69: an address that a model came up with leads nowhere but to the open internet, in
 //! whatever spelling, by whatever redirect. Reaching is counted at the ear.
 
+use super::ear::Ear;
 use super::tools::Tools;
 use crate::faults::trial::Trial;
 use serde_json::json;
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-/// A web server on loopback that counts who comes and sends some on to another address.
-struct Ear {
-    hits: Arc<AtomicUsize>,
-    port: u16,
-}
-
-impl Ear {
-    fn open() -> Ear {
-        let listener = TcpListener::bind("[::]:0").expect("a port");
-        let port = listener.local_addr().expect("a port").port();
-        let hits = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&hits);
-        thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                count.fetch_add(1, Ordering::SeqCst);
-                let mut head = [0; 2_048];
-                let read = stream.read(&mut head).unwrap_or(0);
-                let asked = String::from_utf8_lossy(&head[..read]).into_owned();
-                let path = asked.split(' ').nth(1).unwrap_or("/");
-                let answer = match path.strip_prefix("/to/") {
-                    Some(place) => format!(
-                        "HTTP/1.1 302 Found\r\nlocation: {place}\r\ncontent-length: 0\r\n\r\n"
-                    ),
-                    None => "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
-                             content-length: 14\r\n\r\ninside secrets"
-                        .to_owned(),
-                };
-                let _ = stream.write_all(answer.as_bytes());
-            }
-        });
-        Ear { hits, port }
-    }
-
-    fn hits(&self) -> usize {
-        self.hits.load(Ordering::SeqCst)
-    }
-}
 
 /// Hosts that are this machine, its network or its cloud, in spellings that some reader takes.
 const HOSTS: &[&str] = &[

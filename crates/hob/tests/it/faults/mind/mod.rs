@@ -4,7 +4,7 @@
 mod bounds;
 mod cuts;
 mod effects;
-mod house;
+pub(super) mod house;
 mod killed_runs;
 mod many;
 mod person;
