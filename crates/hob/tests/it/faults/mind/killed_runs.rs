@@ -22,7 +22,7 @@ const LIFE_MS_MAX: u64 = 200;
 const NAMED_EVERY: u64 = 3;
 /// A run may be cut off this often before it must be let finish: one more without progress, and
 /// hob rightly parks it.
-const CUTS_MAX: u64 = 3;
+pub(super) const CUTS_MAX: u64 = 3;
 
 /// A run as the test follows it.
 pub(super) struct Run {
@@ -72,6 +72,7 @@ fn f101_runs_killed_at_random_points() {
     }
     let verdict = Verdict::reach(&house, &runs);
     assert!(verdict.is_clean(), "{verdict:#?}");
+    assert!(verdict.parked * 50 <= runs.len() as u64, "{verdict:#?}");
     assert_eq!(sim.refused(), Vec::<String>::new());
     assert!(
         runs.len() as u64 * 4 >= kills,
@@ -83,6 +84,7 @@ fn f101_runs_killed_at_random_points() {
     trial.figure("calls", verdict.calls);
     trial.figure("cut", verdict.cuts);
     trial.figure("doubts", verdict.doubts);
+    trial.figure("parked", verdict.parked);
     trial.figure("repeats", verdict.repeats);
     trial.figure("lost", verdict.lost);
     trial.figure(

@@ -1,7 +1,7 @@
 //! What became of killed runs: their sessions, their events, their money and the world compared.
 
 use super::house::House;
-use super::killed_runs::{CALLS, Run, final_words, is_text, task};
+use super::killed_runs::{CALLS, CUTS_MAX, Run, final_words, is_text, task};
 use super::workshop::said;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,6 +12,8 @@ pub(super) struct Verdict {
     pub(super) calls: u64,
     pub(super) cuts: u64,
     pub(super) doubts: u64,
+    /// Runs that were given up after too many cuts without progress.
+    pub(super) parked: u64,
     /// Effects that happened more than once, or under another key.
     pub(super) repeats: u64,
     /// Runs, steps, messages or events that are missing.
@@ -39,6 +41,13 @@ impl Verdict {
                 continue;
             };
             let view = house.status(id);
+            if view["cause"] == "parked" && run.cuts >= CUTS_MAX {
+                // Cut off again and again before it could finish a step, it was rightly given up.
+                verdict.parked += 1;
+                micro_dollars += view["cost"]["microDollars"].as_u64().unwrap_or(0);
+                model_calls += view["cost"]["calls"].as_u64().unwrap_or(0);
+                continue;
+            }
             if view["state"] != "done"
                 || view["cause"] != "answered"
                 || view["text"] != final_words(&run.name)
