@@ -103,6 +103,8 @@ export interface Methods {
   "agent.abort": { params: AgentRunSelector; result: AgentAborted };
   /** Shows a run with the text it has produced so far. */
   "agent.status": { params: AgentRunSelector; result: RunView };
+  /** Waits for the end of a run, and shows it as it stands then. */
+  "agent.wait": { params: AgentWaitParams; result: RunView };
   /** Lists runs, the newest first. */
   "agent.list": { params: AgentListParams; result: AgentRuns };
   /** Counts runs, tokens and money. */
@@ -324,6 +326,13 @@ export interface AgentRunParams {
   ceiling?: Tier | null;
   /** Nobody is there to be asked: what no stored rule allows is denied at once. */
   unattended?: boolean;
+  /**
+   * The run that starts this one: it reaches no farther than that one and ends with it. Only
+   * the house itself sets it, for a call of that run.
+   */
+  parent?: RunId | null;
+  /** Names the session for people; only with `parent`. */
+  label?: string | null;
 }
 
 export interface AgentRunReply {
@@ -358,6 +367,12 @@ export interface AgentStats {
 }
 
 export type AgentStatsParams = Record<string, never>;
+
+export interface AgentWaitParams {
+  runId: RunId;
+  /** How long at the most; 240 s when missing, and never longer. */
+  waitMs?: number | null;
+}
 
 export interface Alias {
   alias: string;
@@ -1343,6 +1358,8 @@ export interface RunToolPayload {
 /** A run as it stands. */
 export interface RunView {
   runId: RunId;
+  /** The run that started it. */
+  parent?: RunId | null;
   sessionKey: string;
   state: RunState;
   /** Whether it is executing now. */

@@ -3,6 +3,7 @@
 //! - [`context`]: which turns of a history fit a model's window
 //! - [`failover`]: what follows a failed model call
 //! - [`fallback`]: tool calls in plain text
+//! - [`family`]: what a run that another run starts may do
 //! - [`follow`]: what a face shows of a run's stream, whatever was lost on the way
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
 //! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
@@ -16,6 +17,7 @@
 pub mod context;
 pub mod failover;
 pub mod fallback;
+pub mod family;
 pub mod follow;
 pub mod limiter;
 pub mod permission;

@@ -56,7 +56,7 @@ pub use error::StoreError;
 pub use judgements::{Judgement, KeptRule, NewEntry, NewRule};
 pub use outputs::{NewOutput, Output, OutputDraft};
 pub use runs::{
-    Accepted, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
+    Accepted, Birth, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
     RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,
 };
 pub use settings::{KEYS, retention};

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_changes.sql"),
     include_str!("migrations/0004_outputs.sql"),
     include_str!("migrations/0005_judgements.sql"),
+    include_str!("migrations/0006_families.sql"),
 ];
 
 /// The schema this program writes.

@@ -17,8 +17,8 @@
 //! - [`kept`]: what is too long to be told
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
 //!   `process`, `output`, [`web_fetch`]: the tools
-//! - `sessions_list`, `sessions_history`, `sessions_send`, `agent_status`, `model_list`,
-//!   `config_read`: tools that ask other rooms; `rooms` is what they share
+//! - `sessions_list`, `sessions_history`, `sessions_send`, `sessions_spawn`, `sessions_delete`,
+//!   `agent_status`, `model_list`, `config_read`: tools that ask other rooms; `rooms` is what they share
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
@@ -52,9 +52,11 @@ mod read;
 mod remove;
 mod rooms;
 pub mod schema;
+mod sessions_delete;
 mod sessions_history;
 mod sessions_list;
 mod sessions_send;
+mod sessions_spawn;
 mod spot;
 mod time;
 mod tree;
@@ -130,6 +132,8 @@ pub fn entries() -> &'static [Entry] {
         sessions_list::ENTRY,
         sessions_history::ENTRY,
         sessions_send::ENTRY,
+        sessions_spawn::ENTRY,
+        sessions_delete::ENTRY,
         agent_status::ENTRY,
         model_list::ENTRY,
         config_read::ENTRY,

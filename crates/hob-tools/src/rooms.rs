@@ -5,8 +5,8 @@
 use crate::ground::Ground;
 use crate::outcome::{failed, said};
 use crate::spot::Refused;
-use hob_wire::Method;
 use hob_wire::rooms::tool::Executed;
+use hob_wire::{ErrorCode, Method};
 use serde::Serialize;
 
 /// Asks a room; what it refuses is told to the model.
@@ -21,6 +21,20 @@ pub(crate) async fn ask<M: Method>(
     };
     let answer = rooms.call::<M>(params).await;
     answer.map_err(|error| Refused(error.message))
+}
+
+/// Asks a room for something that may not be there.
+pub(crate) async fn ask_if_there<M: Method>(
+    ground: &Ground,
+    params: &M::Params,
+) -> Result<Option<M::Result>, Refused> {
+    let Some(rooms) = ground.rooms() else {
+        return ask::<M>(ground, params).await.map(Some);
+    };
+    match rooms.call::<M>(params).await {
+        Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+        answer => answer.map(Some).map_err(|error| Refused(error.message)),
+    }
 }
 
 /// Lines for the model, and the same for a program.

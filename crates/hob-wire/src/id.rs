@@ -53,6 +53,19 @@ uuid_ids! {
     RunId;
 }
 
+impl RunId {
+    /// An id of the same time whose last ten bytes are these, marked as a `UUIDv7`'s.
+    #[must_use]
+    pub fn with_tail(self, tail: [u8; 10]) -> RunId {
+        let mut bytes = *self.0.as_bytes();
+        bytes[6..].copy_from_slice(&tail);
+        let made = uuid::Builder::from_bytes(bytes)
+            .with_version(uuid::Version::SortRand)
+            .with_variant(uuid::Variant::RFC4122);
+        RunId(made.into_uuid())
+    }
+}
+
 /// A session as callers name it: by id or by key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRef {

@@ -112,6 +112,11 @@ impl Turn {
                 micro_dollars,
                 ..
             } if self.phase == Phase::Model => self.spent.add(tokens, micro_dollars),
+            Event::Charged {
+                tokens,
+                micro_dollars,
+                ..
+            } => self.spent.add(tokens, Some(micro_dollars)),
             Event::Retried { at } if self.phase == Phase::Model => self.retry(at, out),
             Event::ModelFailed { .. } if self.phase == Phase::Model => {
                 self.finish(Cause::ModelFailed, out);

@@ -40,6 +40,12 @@ pub enum Event {
         micro_dollars: Option<u64>,
         at: u64,
     },
+    /// Runs that this one started have cost this much more.
+    Charged {
+        tokens: u64,
+        micro_dollars: u64,
+        at: u64,
+    },
     /// The same step is tried once more, with the same model or another.
     Retried { at: u64 },
     /// The model could not answer, after all retries and fallbacks.
@@ -85,6 +91,7 @@ impl Event {
             Event::Begin { at }
             | Event::ModelDone { at, .. }
             | Event::Lost { at, .. }
+            | Event::Charged { at, .. }
             | Event::Retried { at }
             | Event::ModelFailed { at }
             | Event::Decided { at, .. }

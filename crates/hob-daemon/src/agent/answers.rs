@@ -210,6 +210,7 @@ impl Driver {
             }
             return Ok(());
         }
+        self.charge(&mut draft).await?;
         self.advance(draft).await
     }
 

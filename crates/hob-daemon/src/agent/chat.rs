@@ -140,6 +140,7 @@ impl Chat {
                 ceiling: params.ceiling,
                 channel: None,
                 unattended: false,
+                is_child: false,
                 only: Some(own),
             },
             voice: Arc::new(Voice::new(shared.emitter.clone(), of, session)),
@@ -163,7 +164,7 @@ impl Chat {
     /// Answers, and says why it ended.
     async fn answer(&mut self) -> Result<Cause, WireError> {
         // Held for the whole answer, so that no more models are asked at once than runs may.
-        let slots = Arc::clone(&self.shared.slots);
+        let slots = self.shared.slots(0);
         let _slot = slots.acquire_owned().await;
         let at = self.shared.now_ms();
         let mut effects = self.feed(Event::Begin { at });

@@ -18,6 +18,7 @@ use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::FuturesUnordered;
 use hob_core::failover::Failover;
+use hob_core::family::depth;
 use hob_core::turn::{CallState, Event, Phase};
 use hob_kit::failpoint;
 use hob_models::{ModelError, Reply};
@@ -148,6 +149,7 @@ impl Driver {
                 ceiling: params.ceiling,
                 channel: params.channel.clone(),
                 unattended: params.unattended,
+                is_child: params.parent.is_some(),
                 only: only.map(|names| names.into_iter().collect()),
             },
             shared: Arc::clone(shared),
@@ -273,10 +275,12 @@ impl Driver {
     async fn next(&mut self, letters: &mut mpsc::Receiver<Letter>) -> Input {
         let stop = self.shared.parts.tasks.stop_token();
         let needs_slot = self.slot.is_none() && !self.todo.is_empty();
-        let slots = Arc::clone(&self.shared.slots);
+        let slots = self.shared.slots(depth(&self.row.session_key));
         let patient = !self.waiting && self.waits_for_permission();
         let deadline = self.until_deadline();
         tokio::select! {
+            // A stop first: what ends because of it is for the next start to look at.
+            biased;
             () = stop.cancelled() => Input::Stop,
             letter = letters.recv() => Input::Letter(letter),
             Some(answer) = OptionFuture::from(self.answer.as_mut()) => Input::Answer(answer),

@@ -3,6 +3,7 @@
 //! can tell.
 
 use hob_bus::Caller;
+use hob_core::family;
 use hob_kit::failpoint;
 use hob_wire::rooms::permission::{self, AskParams, Denial, WithdrawParams};
 use hob_wire::rooms::tool::{
@@ -25,6 +26,8 @@ pub(crate) struct Hands {
     pub(crate) channel: Option<String>,
     /// Nobody is there to be asked.
     pub(crate) unattended: bool,
+    /// Another run started it: some tools are not for it.
+    pub(crate) is_child: bool,
     /// Only these; all when missing.
     pub(crate) only: Option<BTreeSet<String>>,
 }
@@ -98,6 +101,10 @@ impl Hands {
                 return Asked::Impossible { reason };
             }
         };
+        // A name of its own may have led to a tool that is not for this run.
+        if !self.is_open(&tool.name) {
+            return unknown();
+        }
         let context = self.context(&call);
         let question = AskParams {
             tool,
@@ -176,7 +183,11 @@ impl Hands {
     }
 
     fn may_use(&self, name: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(name))
+        self.only.as_ref().is_none_or(|only| only.contains(name)) && self.is_open(name)
+    }
+
+    fn is_open(&self, name: &str) -> bool {
+        !self.is_child || family::may_use(name)
     }
 
     fn execution(&self, call: ToolCall, ticket: Option<String>) -> ExecuteParams {

@@ -2,6 +2,7 @@
 //!
 //! - `requests`: what callers ask; `chat`, `chat_call`: conversations that callers keep
 //!   themselves
+//! - `family`: runs that other runs start
 //! - `queue`: whose turn it is, one owner task
 //! - `driver`: one run, one task: `advance` writes, `work` carries out, `answers` takes what came
 //!   back, `stopping` ends, `commands` hears people
@@ -15,7 +16,8 @@
 //!
 //! Invariants: a step's journal, messages, ledger and events are one transaction, and nothing is
 //! carried out before it; a run that was cut off goes on at that very step; `run.completed` is
-//! the one last event of every run; no more runs are at work than there are slots.
+//! the one last event of every run; no more runs of a generation are at work than there are slots;
+//! a run that another one started reaches no farther than that one and ends with it.
 
 mod advance;
 mod answers;
@@ -25,6 +27,7 @@ mod commands;
 mod conversation;
 mod draft;
 mod driver;
+mod family;
 mod hands;
 mod history;
 mod journal;
@@ -49,7 +52,7 @@ use hob_bus::Room;
 use hob_wire::WireError;
 use hob_wire::rooms::agent::{
     Abort, Allow, Chat, List, Resolve, Run, RunCompleted, RunDelta, RunInDoubt, RunPaused,
-    RunQueued, RunStarted, RunStep, RunTool, Stats, Status,
+    RunQueued, RunStarted, RunStep, RunTool, Stats, Status, Wait,
 };
 use queue::Queue;
 use requests::Requests;
@@ -80,7 +83,11 @@ fn room(requests: &Requests) -> Room {
     }
     Room::new("agent")
         .concurrency(HANDLERS_MAX)
-        .method::<Run, _, _>(handler!(run))
+        .method::<Run, _, _>({
+            let requests = requests.clone();
+            move |call, params| requests.clone().run(call, params)
+        })
+        .method::<Wait, _, _>(handler!(wait_for))
         .method::<Abort, _, _>(handler!(abort))
         .method::<Status, _, _>(handler!(status))
         .method::<List, _, _>(handler!(list))

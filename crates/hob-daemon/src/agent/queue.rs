@@ -6,9 +6,12 @@
 
 use super::draft::Draft;
 use super::driver::{Driver, Ending};
+use super::family;
 use super::shared::Shared;
 use super::views;
 use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, select_all};
+use hob_core::family::DEPTH_MAX;
 use hob_kit::failpoint;
 use hob_store::{RunRow, StepWrite, StoreError};
 use hob_wire::id::SessionRef;
@@ -37,9 +40,25 @@ pub(crate) struct Queue {
 #[derive(Debug)]
 enum Word {
     /// A session has, or may have, something to run.
-    Look(SessionId),
+    Look(Place),
     /// A session's turn is over.
-    Ended { session: SessionId, turn: Turn },
+    Ended { place: Place, turn: Turn },
+}
+
+/// A session, and how many generations it is below one that a person started.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    session: SessionId,
+    depth: usize,
+}
+
+impl Place {
+    fn of(row: &RunRow) -> Self {
+        Place {
+            session: row.session_id,
+            depth: hob_core::family::depth(&row.session_key).min(DEPTH_MAX),
+        }
+    }
 }
 
 /// What became of a session's turn.
@@ -69,7 +88,8 @@ pub(crate) struct Owner {
     queue: Queue,
     words: mpsc::Receiver<Word>,
     lanes: HashMap<SessionId, Lane>,
-    ready: VecDeque<SessionId>,
+    /// Those whose turn it is, by generation.
+    ready: [VecDeque<Place>; DEPTH_MAX + 1],
     /// The run of a session whose driver fell over, and how often.
     falls: HashMap<SessionId, (RunId, u32)>,
 }
@@ -83,16 +103,16 @@ impl Queue {
             queue: queue.clone(),
             words,
             lanes: HashMap::new(),
-            ready: VecDeque::new(),
+            ready: Default::default(),
             falls: HashMap::new(),
         };
         (queue, owner)
     }
 
-    /// Says that a session has something to run.
-    pub(crate) async fn look(&self, session: SessionId) {
+    /// Says that the session of this run has something to run.
+    pub(crate) async fn look(&self, row: &RunRow) {
         // The owner ends only with the house.
-        let _ = self.words.send(Word::Look(session)).await;
+        let _ = self.words.send(Word::Look(Place::of(row))).await;
     }
 }
 
@@ -101,18 +121,26 @@ impl Owner {
     pub(crate) async fn run(mut self) {
         self.take_up().await;
         loop {
-            let slots = Arc::clone(&self.shared.slots);
+            let wanted = (0..self.ready.len()).filter(|depth| !self.ready[*depth].is_empty());
+            let slots: Vec<_> = wanted.map(|depth| self.slot(depth)).collect();
+            let is_wanted = !slots.is_empty();
             tokio::select! {
                 word = self.words.recv() => match word {
                     Some(word) => self.hear(word),
                     None => return,
                 },
-                slot = slots.acquire_owned(), if !self.ready.is_empty() => match slot {
-                    Ok(slot) => self.start_next(slot),
-                    Err(_) => return,
+                (depth, slot) = first(slots), if is_wanted => match slot {
+                    Some(slot) => self.start_next(depth, slot),
+                    None => return,
                 },
             }
         }
+    }
+
+    /// A slot of this generation, once there is one.
+    fn slot(&self, depth: usize) -> BoxFuture<'static, (usize, Option<OwnedSemaphorePermit>)> {
+        let slots = self.shared.slots(depth);
+        async move { (depth, slots.acquire_owned().await.ok()) }.boxed()
     }
 
     /// Runs that were not finished when the last daemon ended. They are read as lines only; each
@@ -128,8 +156,8 @@ impl Owner {
                     if !runs.is_empty() {
                         tracing::info!(runs = runs.len(), "unfinished runs are taken up");
                     }
-                    for run in runs {
-                        self.look(run.session_id);
+                    for run in &runs {
+                        self.look(Place::of(run));
                     }
                     return;
                 }
@@ -142,38 +170,39 @@ impl Owner {
 
     fn hear(&mut self, word: Word) {
         match word {
-            Word::Look(session) => self.look(session),
-            Word::Ended { session, turn } => self.ended(session, &turn),
+            Word::Look(place) => self.look(place),
+            Word::Ended { place, turn } => self.ended(place, &turn),
         }
     }
 
-    fn look(&mut self, session: SessionId) {
-        match self.lanes.get_mut(&session) {
+    fn look(&mut self, place: Place) {
+        match self.lanes.get_mut(&place.session) {
             Some(Lane::Busy { look_again }) => *look_again = true,
             Some(Lane::Ready) => {}
-            Some(Lane::Stuck) | None => self.make_ready(session),
+            Some(Lane::Stuck) | None => self.make_ready(place),
         }
     }
 
-    fn make_ready(&mut self, session: SessionId) {
-        self.lanes.insert(session, Lane::Ready);
-        self.ready.push_back(session);
+    fn make_ready(&mut self, place: Place) {
+        self.lanes.insert(place.session, Lane::Ready);
+        self.ready[place.depth].push_back(place);
     }
 
-    fn ended(&mut self, session: SessionId, turn: &Turn) {
+    fn ended(&mut self, place: Place, turn: &Turn) {
+        let session = place.session;
         let asked = self.lanes.remove(&session) == Some(Lane::Busy { look_again: true });
         match turn {
             Turn::Idle if !asked => {}
-            Turn::Idle => self.make_ready(session),
+            Turn::Idle => self.make_ready(place),
             Turn::Ran => {
                 self.falls.remove(&session);
-                self.make_ready(session);
+                self.make_ready(place);
             }
             Turn::Fell(run) => {
                 let fallen = self.falls.entry(session).or_insert((*run, 0));
                 let before = if fallen.0 == *run { fallen.1 } else { 0 };
                 *fallen = (*run, before + 1);
-                self.make_ready(session);
+                self.make_ready(place);
             }
             Turn::Stuck => {
                 self.lanes.insert(session, Lane::Stuck);
@@ -181,14 +210,16 @@ impl Owner {
         }
     }
 
-    /// Gives a slot to the session that waits longest.
-    fn start_next(&mut self, slot: OwnedSemaphorePermit) {
-        let Some(session) = self.ready.pop_front() else {
+    /// Gives a slot to the session of this generation that waits longest.
+    fn start_next(&mut self, depth: usize, slot: OwnedSemaphorePermit) {
+        let Some(place) = self.ready[depth].pop_front() else {
             return;
         };
+        let session = place.session;
         self.lanes.insert(session, Lane::Busy { look_again: false });
         let turn = SessionTurn {
             shared: Arc::clone(&self.shared),
+            queue: self.queue.clone(),
             session,
             fallen: self.falls.get(&session).copied(),
         };
@@ -196,7 +227,7 @@ impl Owner {
         let tasks = &self.shared.parts.tasks;
         tasks.spawn("agent run", async move {
             let turn = turn.take(slot).await;
-            let _ = queue.words.send(Word::Ended { session, turn }).await;
+            let _ = queue.words.send(Word::Ended { place, turn }).await;
         });
     }
 }
@@ -204,6 +235,7 @@ impl Owner {
 /// One session's turn: the first of its runs that has not ended.
 struct SessionTurn {
     shared: Arc<Shared>,
+    queue: Queue,
     session: SessionId,
     /// The run whose driver fell over before, and how often.
     fallen: Option<(RunId, u32)>,
@@ -227,7 +259,11 @@ impl SessionTurn {
         if falls > FALLS_MAX && !failpoint::broken(20) {
             return self.give_up(row).await;
         }
-        let driven = AssertUnwindSafe(drive(&self.shared, row, slot)).catch_unwind();
+        if family::is_orphan(&self.shared, &row).await {
+            let _ = family::end_run(&self.shared, &self.queue, run).await;
+            return Turn::Ran;
+        }
+        let driven = AssertUnwindSafe(self.drive(row, slot)).catch_unwind();
         let turn = match driven.await {
             Ok(Ok(Ending::Over)) => return Turn::Ran,
             Ok(Ok(Ending::Left)) => Turn::Stuck,
@@ -249,6 +285,24 @@ impl SessionTurn {
             Turn::Fell(_) => self.pause(falls, turn).await,
             turn => turn,
         }
+    }
+
+    async fn drive(&self, row: RunRow, slot: OwnedSemaphorePermit) -> Result<Ending, StoreError> {
+        let run = row.id;
+        failpoint::reach_with("run.drive", &row.task);
+        let mut driver = Driver::load(&self.shared, row).await?;
+        let ending = driver.drive(slot).await?;
+        if ending == Ending::Over {
+            let view = driver.view();
+            drop(driver);
+            // Whoever called nothing started nothing.
+            let has_calls = !view.calls.is_empty();
+            self.shared.live.end(&run, view);
+            if has_calls {
+                family::end_children(&self.shared, &self.queue, run).await;
+            }
+        }
+        Ok(ending)
     }
 
     /// Ends a run that cannot be driven.
@@ -287,19 +341,9 @@ impl SessionTurn {
     }
 }
 
-async fn drive(
-    shared: &Arc<Shared>,
-    row: RunRow,
-    slot: OwnedSemaphorePermit,
-) -> Result<Ending, StoreError> {
-    let run = row.id;
-    failpoint::reach_with("run.drive", &row.task);
-    let mut driver = Driver::load(shared, row).await?;
-    let ending = driver.drive(slot).await?;
-    if ending == Ending::Over {
-        shared.live.end(&run, driver.view());
-    }
-    Ok(ending)
+/// The first of these; there must be one.
+async fn first<T>(some: Vec<BoxFuture<'static, T>>) -> T {
+    select_all(some).await.0
 }
 
 /// Ends a run whose journal or parameters cannot be read.

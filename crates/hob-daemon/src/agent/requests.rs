@@ -1,6 +1,6 @@
 //! What callers ask of the room: run, abort, status, list, stats, resolve, allow.
 
-use super::driver::Driver;
+use super::family::{end_children, end_run};
 use super::journal::Words;
 use super::live::Command;
 use super::queue::Queue;
@@ -8,19 +8,23 @@ use super::settings;
 use super::shared::{Shared, refused};
 use super::steering::may_join;
 use super::views;
+use hob_bus::Call;
+use hob_core::family::CHILDREN_MAX;
+use hob_core::turn::Limits;
 use hob_kit::failpoint;
 use hob_models::BookError;
-use hob_store::{NewRun, RunRow, StoreError};
+use hob_store::{Birth, NewRun, RunRow, StoreError};
 use hob_tools::schema::Schema;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::{MESSAGE_BYTES_MAX, PAGE_ROWS_MAX};
 use hob_wire::rooms::agent::{
     Aborted, AgentStats, AllowParams, ContextPolicy, ListParams, QueueMode, ResolveParams,
-    RunParams, RunReply, RunSelector, RunState, RunView, Runs, StatsParams,
+    RunParams, RunReply, RunSelector, RunState, RunView, Runs, StatsParams, WaitParams,
 };
 use hob_wire::{ErrorCode, RunId, WireError};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Requests that wait for the end of a run, all together.
@@ -29,10 +33,10 @@ const WAITERS_MAX: usize = 4_096;
 const IMAGES_MAX: usize = 32;
 /// What the JSON around a task's words and pictures takes at the most.
 const CONTENT_MARGIN: usize = 64 * 1024;
-/// How often an abort tries to catch a run that changes hands.
-const ABORT_TRIES: usize = 8;
+/// The longest wait for the end of a run, below the silence that a caller takes for a failure.
+const WAIT_MS_MAX: u64 = 240_000;
 /// When to ask again about a run that is just being taken up.
-const RETRY_AFTER_MS: u64 = 500;
+pub(super) const RETRY_AFTER_MS: u64 = 500;
 
 /// The room's handlers; cheap to clone.
 #[derive(Clone, Debug)]
@@ -51,12 +55,16 @@ impl Requests {
         }
     }
 
-    pub(crate) async fn run(self, params: RunParams) -> Result<RunReply, WireError> {
-        self.check(&params)?;
+    pub(crate) async fn run(self, call: Call, params: RunParams) -> Result<RunReply, WireError> {
         let wait = params.wait;
-        let row = match self.steered(&params).await? {
-            Some(row) => row,
-            None => self.accept(params).await?,
+        let row = if let Some(parent) = params.parent {
+            self.bear(&call, parent, params).await?
+        } else {
+            self.check(&params)?;
+            match self.steered(&params).await? {
+                Some(row) => row,
+                None => self.accept(params).await?,
+            }
         };
         if !wait {
             return Ok(views::accepted(&row));
@@ -76,7 +84,11 @@ impl Requests {
         let mut runs = Vec::new();
         // The newest first: the one at work last, so that no waiting one begins in between.
         for row in rows {
-            runs.extend(self.abort_run(row.id).await?);
+            let ended = end_run(&self.shared, &self.queue, row.id);
+            let below = end_children(&self.shared, &self.queue, row.id);
+            let (ended, below) = tokio::join!(ended, below);
+            runs.extend(ended?);
+            runs.extend(below);
         }
         Ok(Aborted { runs })
     }
@@ -94,6 +106,17 @@ impl Requests {
             }
             (None, None) => return Err(nothing_selected()),
         };
+        self.view(&row).await
+    }
+
+    pub(crate) async fn wait_for(self, params: WaitParams) -> Result<RunView, WireError> {
+        let row = self.shared.parts.store.run(&params.run_id).await?;
+        let limit = params.wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
+        let wait = tokio::time::timeout(Duration::from_millis(limit), self.wait(row));
+        if let Ok(Err(refusal)) = wait.await {
+            return Err(refusal);
+        }
+        let row = self.shared.parts.store.run(&params.run_id).await?;
         self.view(&row).await
     }
 
@@ -200,17 +223,30 @@ impl Requests {
     }
 
     async fn accept(&self, params: RunParams) -> Result<RunRow, WireError> {
-        let settings = self.shared.settings();
-        let mut limits = settings::limits(&settings);
+        let mut limits = settings::limits(&self.shared.settings());
         if !failpoint::broken(19) {
             limits = limits.with(&params.budget.unwrap_or_default());
         }
+        let kind = params.channel.as_ref().map(|_| "channel".to_owned());
+        let id = self.shared.new_run_id();
+        self.accept_as(id, kind, limits, params).await
+    }
+
+    /// Accepts a run with an id, a kind of session and bounds that are settled.
+    pub(super) async fn accept_as(
+        &self,
+        id: RunId,
+        kind: Option<String>,
+        limits: Limits,
+        params: RunParams,
+    ) -> Result<RunRow, WireError> {
+        let settings = self.shared.settings();
         let json = serde_json::to_value(&params)
             .map_err(|error| refused(ErrorCode::InvalidParams, error.to_string()))?;
         let new = NewRun {
-            id: self.shared.new_run_id(),
+            id,
             session: params.session_key,
-            kind: params.channel.map(|_| "channel".to_owned()),
+            kind,
             fork: params.context == Some(ContextPolicy::Fork),
             task: params.task,
             params: json,
@@ -218,10 +254,15 @@ impl Requests {
             mode: params.mode.unwrap_or_default(),
             queue_max: u32::try_from(settings.u64("agent.queue_max")).unwrap_or(u32::MAX),
             idempotency_key: params.idempotency_key,
+            birth: params.parent.map(|parent| Birth {
+                parent,
+                label: params.label,
+                children_max: CHILDREN_MAX,
+            }),
         };
         let accepted = self.shared.parts.store.accept_run(new).await?;
         if !accepted.duplicate {
-            self.queue.look(accepted.run.session_id).await;
+            self.queue.look(&accepted.run).await;
         }
         Ok(accepted.run)
     }
@@ -243,7 +284,12 @@ impl Requests {
             self.shared.live.put_down(&row.id);
             return Ok(views::ended(&views::view(&row, Vec::new())));
         }
-        match ended.await {
+        let stop = self.shared.parts.tasks.stop_token();
+        let ended = tokio::select! {
+            ended = ended => ended,
+            () = stop.cancelled() => None,
+        };
+        match ended {
             Some(view) => Ok(views::ended(&view)),
             None => Err(refused(ErrorCode::ServiceUnavailable, "hob is closing.")),
         }
@@ -256,35 +302,6 @@ impl Requests {
             return Ok(view);
         }
         Ok(views::from_store(&self.shared.parts.store, row).await?)
-    }
-
-    /// Ends one run; nothing when it had ended by itself.
-    async fn abort_run(&self, run: RunId) -> Result<Option<RunView>, WireError> {
-        for _ in 0..ABORT_TRIES {
-            if let Some(live) = self.shared.live.find(&run)
-                && let Some(ended) = live.tell(Command::Abort).await
-            {
-                return ended.map(Some);
-            }
-            let row = self.shared.parts.store.run(&run).await?;
-            if row.summary.state == RunState::Done {
-                return Ok(None);
-            }
-            let session = row.session_id;
-            let driver = Driver::load(&self.shared, row).await?;
-            match driver.cancel().await {
-                Ok(view) => {
-                    self.shared.live.end(&run, view.clone());
-                    self.queue.look(session).await;
-                    return Ok(Some(view));
-                }
-                // A driver took it up meanwhile; it is told the next time round.
-                Err(StoreError::Conflict(_)) => tokio::task::yield_now().await,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let message = "The run changes hands; try again.";
-        Err(refused(ErrorCode::Conflict, message).retry_after(RETRY_AFTER_MS))
     }
 
     /// The runs of a session that have not ended, the newest first.
@@ -317,7 +334,7 @@ impl Requests {
         chats.get(&id).cloned()
     }
 
-    fn check(&self, params: &RunParams) -> Result<(), WireError> {
+    pub(super) fn check(&self, params: &RunParams) -> Result<(), WireError> {
         let wrong = |message: String| Err(refused(ErrorCode::InvalidParams, message));
         if params.task.trim().is_empty() && params.images.is_empty() {
             return wrong("A run needs a task.".to_owned());

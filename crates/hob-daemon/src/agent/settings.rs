@@ -20,7 +20,7 @@ pub const KEYS: &[Key] = &[
         "agent.concurrency",
         Kind::Integer { min: 1, max: 1_024 },
         "8",
-        "Runs at work at once. The others wait for their turn; a run that waits for a person counts for nothing.",
+        "Runs at work at once, and as many again in each generation of runs that they start. The others wait for their turn; a run that waits for a person counts for nothing.",
     ),
     Key::new(
         "agent.queue_max",

@@ -4,6 +4,7 @@ use super::live::Live;
 use super::settings;
 use hob_bus::{Bus, Emitter};
 use hob_core::failover::RetryPolicy;
+use hob_core::family::DEPTH_MAX;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::home::Home;
@@ -42,8 +43,9 @@ impl fmt::Debug for Parts {
 pub(crate) struct Shared {
     pub(crate) parts: Parts,
     pub(crate) live: Live,
-    /// One permit for each run at work.
-    pub(crate) slots: Arc<Semaphore>,
+    /// One permit for each run at work, by generation: a run waits for its children, so they must
+    /// never wait for its slot.
+    slots: Vec<Arc<Semaphore>>,
     pub(crate) emitter: Emitter,
     /// Conversations that are answered now and stored nowhere. A std mutex, because it is held
     /// for a lookup.
@@ -55,11 +57,18 @@ impl Shared {
         let slots = parts.settings.borrow().usize("agent.concurrency");
         Shared {
             live: Live::default(),
-            slots: Arc::new(Semaphore::new(slots)),
+            slots: (0..=DEPTH_MAX)
+                .map(|_| Arc::new(Semaphore::new(slots)))
+                .collect(),
             emitter: parts.bus.emitter("agent"),
             chats: Mutex::default(),
             parts,
         }
+    }
+
+    /// The slots of a generation; all beyond the last one share its.
+    pub(crate) fn slots(&self, depth: usize) -> Arc<Semaphore> {
+        Arc::clone(&self.slots[depth.min(DEPTH_MAX)])
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

@@ -31,6 +31,8 @@ pub(crate) struct Story {
     session_extra: u64,
     day_extra: u64,
     total_extra: u64,
+    /// What runs below it were counted for: tokens, and millionths of a dollar.
+    pub(crate) charged: (u64, u64),
     /// Whose ceiling stopped it last.
     pub(crate) stopped_by: Option<PurseName>,
     /// Restarts so far.
@@ -59,6 +61,7 @@ impl Story {
             session_extra: 0,
             day_extra: 0,
             total_extra: 0,
+            charged: (0, 0),
             stopped_by: None,
             resumed: 0,
             reserved: None,
@@ -174,6 +177,14 @@ impl Story {
                     self.steer_keys.extend(words.key.clone());
                     self.steered.push(words.clone());
                 }
+            }
+            Event::Charged {
+                tokens,
+                micro_dollars,
+                ..
+            } => {
+                self.charged.0 = self.charged.0.saturating_add(*tokens);
+                self.charged.1 = self.charged.1.saturating_add(*micro_dollars);
             }
             Event::OutOfMoney { .. } => self.stopped_by = with.purse,
             Event::MoneyAllowed { .. } => self.allow(with),

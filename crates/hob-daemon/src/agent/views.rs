@@ -10,6 +10,7 @@ pub(crate) fn view(row: &RunRow, calls: Vec<CallView>) -> RunView {
     let summary = &row.summary;
     RunView {
         run_id: row.id,
+        parent: row.parent,
         session_key: row.session_key.clone(),
         state: summary.state,
         running: summary.state == RunState::Running,

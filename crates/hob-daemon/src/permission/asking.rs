@@ -46,7 +46,7 @@ impl Desk {
         };
         let digest = work.digest();
         let call = around.call(&params.tool, &params.args, &params.context);
-        let by = match self.decide(&call) {
+        let by = match self.decide(&call, &around) {
             Verdict::Allow { rule } => rule,
             Verdict::Deny { rule, reason } => {
                 let no = denied(&rule, Some(reason));

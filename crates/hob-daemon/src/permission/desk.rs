@@ -7,6 +7,7 @@ use super::recording::Recorder;
 use super::settings;
 use bytes::Bytes;
 use hob_bus::{Caller, NewEvent, SessionTag};
+use hob_core::family;
 use hob_core::permission::{
     Book, Bounds, Call, RuleBook, Scene, Verdict, decide, fingerprint, is_unattended,
 };
@@ -59,6 +60,9 @@ pub(super) struct OpenQuestion {
 pub(super) struct Around {
     /// Of its session, if that is stored.
     pub(super) session: Option<String>,
+    /// The sessions above a sub-agent's.
+    above: Vec<String>,
+    /// Of a sub-agent, that of the session it was started for.
     pub(super) kind: Option<String>,
     pub(super) channel: Option<String>,
     pub(super) ceiling: Option<Tier>,
@@ -145,17 +149,25 @@ impl Desk {
             Some(key) => self.session(key).await?,
             None => None,
         };
-        let kind = session.as_ref().map(|session| session.kind.clone());
+        let own_kind = session.as_ref().map(|session| session.kind.clone());
+        let above = self.above(session.as_ref()).await?;
+        let kind = above.last().map(|session| session.kind.clone());
+        let kind = kind.or_else(|| own_kind.clone());
         let (mode, ceilings) = {
             let settings = self.parts.settings.borrow();
             (settings::mode(&settings), settings::ceilings(&settings))
         };
         let channel = said.channel.filter(|_| !failpoint::broken(98));
         Ok(Around {
-            ceiling: ceilings.of(said.ceiling, kind.as_deref(), channel),
+            ceiling: ceilings.of(
+                ceilings.of(said.ceiling, own_kind.as_deref(), None),
+                kind.as_deref(),
+                channel,
+            ),
             unattended: said.unattended || is_unattended(kind.as_deref(), said.channel),
             session: session.as_ref().map(|session| session.id.to_string()),
             tag: session.as_ref().map(tag),
+            above: above.iter().map(|session| session.id.to_string()).collect(),
             channel: said.channel.map(str::to_owned),
             of_house: self.of_house.contains(&fingerprint(tool)),
             now_ms: self.parts.clock.wall_ms(),
@@ -164,10 +176,33 @@ impl Desk {
         })
     }
 
-    /// What the rules say of a call.
-    pub(super) fn decide(&self, call: &Call<'_>) -> Verdict {
+    /// What the rules say of a call. What they deny in a session above its own is denied in it
+    /// too; what they allow there is not allowed in it.
+    pub(super) fn decide(&self, call: &Call<'_>, around: &Around) -> Verdict {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
-        decide(call, &rules)
+        let denied = around.above.iter().find_map(|session| {
+            let scene = Scene {
+                session: Some(session),
+                ..call.scene
+            };
+            let verdict = decide(&Call { scene, ..*call }, &rules);
+            matches!(verdict, Verdict::Deny { .. }).then_some(verdict)
+        });
+        denied.unwrap_or_else(|| decide(call, &rules))
+    }
+
+    /// The sessions that a sub-agent's was started for, the nearest first.
+    async fn above(&self, session: Option<&Session>) -> Result<Vec<Session>, WireError> {
+        let mut above: Vec<Session> = Vec::new();
+        while let Some(below) = above.last().or(session)
+            && below.kind == family::KIND
+            && above.len() <= family::DEPTH_MAX
+            && let Some(parent) = below.parent
+            && let Some(parent) = self.session(&parent.to_string()).await?
+        {
+            above.push(parent);
+        }
+        Ok(above)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

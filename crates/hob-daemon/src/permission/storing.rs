@@ -83,7 +83,7 @@ impl Desk {
         };
         let around = self.around(&tool, &params.context, said).await?;
         let call = around.call(&tool, &params.args, &params.context);
-        Ok(match self.decide(&call) {
+        Ok(match self.decide(&call, &around) {
             Verdict::Allow { rule } => checked(RuleDecision::Allow, rule, None),
             Verdict::Deny { rule, reason } => checked(RuleDecision::Deny, rule, Some(reason)),
             Verdict::Ask { rule } if around.unattended => {

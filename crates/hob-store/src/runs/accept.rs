@@ -1,5 +1,6 @@
 //! Accepting a run: it is durable, with its session if that had to be made, or refused.
 
+use super::family::Family;
 use super::payload;
 use super::planning::AcceptPlan;
 use super::row;
@@ -36,9 +37,14 @@ pub(crate) fn accept(batch: &mut Batch<'_>, plan: &AcceptPlan) -> Result<Accepte
             check_queue(batch, asked, plan)?;
         }
     }
-    let asked = match asked {
-        Some(asked) => asked,
-        None => make_session(batch, Some(&plan.session), plan, None)?,
+    let family = match &plan.birth {
+        Some(birth) => Some(Family::of(batch, birth)?),
+        None => None,
+    };
+    let asked = match (asked, &family) {
+        (Some(asked), _) => asked,
+        (None, Some(family)) => born_session(batch, plan, family)?,
+        (None, None) => make_session(batch, Some(&plan.session), plan, None)?,
     };
     let session = if plan.fork {
         make_session(batch, None, plan, Some(&asked))?
@@ -46,6 +52,9 @@ pub(crate) fn accept(batch: &mut Batch<'_>, plan: &AcceptPlan) -> Result<Accepte
         asked.clone()
     };
     let row_id = insert(batch, plan, asked.row_id, session.row_id)?;
+    if let Some(family) = &family {
+        family.register(batch, row_id)?;
+    }
     let event = NewEvent {
         source: Arc::clone(&SOURCE),
         topic: Arc::clone(&QUEUED),
@@ -62,6 +71,7 @@ pub(crate) fn accept(batch: &mut Batch<'_>, plan: &AcceptPlan) -> Result<Accepte
     Ok(Accepted {
         run: RunRow {
             id: plan.id,
+            parent: plan.birth.as_ref().map(|birth| birth.parent),
             session_id: session.face.id,
             session_key: session.face.name().to_owned(),
             task: plan.task.clone(),
@@ -162,7 +172,27 @@ fn make_session(
         parent: parent.map(|parent| SessionRef::Id(parent.face.id)),
         metadata,
     };
-    let made = write::create(batch, &session)?;
+    made_head(batch, &session)
+}
+
+/// Makes the session of a child.
+fn born_session(
+    batch: &mut Batch<'_>,
+    plan: &AcceptPlan,
+    family: &Family,
+) -> Result<Head, Trouble> {
+    let session = Plan {
+        name: Some(plan.session.clone()),
+        kind: plan.kind.clone(),
+        label: plan.birth.as_ref().and_then(|birth| birth.label.clone()),
+        parent: Some(SessionRef::Id(family.session)),
+        metadata: "{}".to_owned(),
+    };
+    made_head(batch, &session)
+}
+
+fn made_head(batch: &mut Batch<'_>, session: &Plan) -> Result<Head, Trouble> {
+    let made = write::create(batch, session)?;
     let made = SessionRef::Id(made.session.id);
     let head = batch.heads.find(batch.sql, &made)?;
     head.ok_or_else(|| StoreError::Internal("a session just made is not there".to_owned()).into())

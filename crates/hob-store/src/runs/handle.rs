@@ -7,7 +7,7 @@ use super::read::{self, Filter};
 use super::words::{
     Accepted, Costs, LedgerEntry, NewRun, RunPage, RunRow, RunStats, StepWrite, Written,
 };
-use super::{accept, costs, planning, row, step};
+use super::{accept, costs, family, planning, row, step};
 use crate::blobs::{BlobSweep, Hash, Pin};
 use crate::error::StoreError;
 use crate::rules;
@@ -16,7 +16,7 @@ use crate::store::Store;
 use hob_kit::failpoint;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_ROWS_DEFAULT;
-use hob_wire::rooms::agent::ListParams;
+use hob_wire::rooms::agent::{Cost, ListParams};
 use hob_wire::rooms::cost::SummaryParams;
 use hob_wire::{Message, RunId};
 use serde_json::Value;
@@ -152,6 +152,18 @@ impl Store {
             runs.extend(page);
         }
         Ok(runs)
+    }
+
+    /// The runs that a run started, in the order they were accepted.
+    pub async fn children(&self, run: &RunId) -> Result<Vec<RunRow>, StoreError> {
+        let run = *run;
+        self.read(move |sql| family::children(sql, run)).await
+    }
+
+    /// What all runs below this one have cost so far. Calls of unknown price count as nothing.
+    pub async fn family_cost(&self, run: &RunId) -> Result<Cost, StoreError> {
+        let run = *run;
+        self.read(move |sql| family::cost(sql, run)).await
     }
 
     /// Runs, the newest first.

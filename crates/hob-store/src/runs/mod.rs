@@ -3,6 +3,7 @@
 //! - [`words`]: what callers say and are told
 //! - `handle`: the methods of the store, which prepare everything outside the writer's thread
 //! - `accept`, `step`: the two commands of a run's life, each one transaction with its events
+//! - `family`: runs that other runs start
 //! - `ledger`: reserving and settling money, and the sums that ceilings are held against
 //! - `row`, `read`, `costs`: reading
 //! - `payload`: events about runs, rebuilt from rows
@@ -15,6 +16,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod costs;
+pub(crate) mod family;
 mod handle;
 pub(crate) mod journal;
 pub(crate) mod ledger;
@@ -27,6 +29,6 @@ pub(crate) mod step;
 pub(crate) mod words;
 
 pub use words::{
-    Accepted, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
+    Accepted, Birth, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
     RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,
 };

@@ -3,7 +3,7 @@
 
 use super::journal::{ENTRIES_MAX, Stored};
 use super::payload;
-use super::words::{LedgerWrite, NewMessage, NewRun, Reserve, RunSummary, StepWrite};
+use super::words::{Birth, LedgerWrite, NewMessage, NewRun, Reserve, RunSummary, StepWrite};
 use crate::blobs::{Blobs, Hash, INLINE_BYTES_MAX, Pin};
 use crate::error::StoreError;
 use crate::rules;
@@ -35,6 +35,7 @@ pub(crate) struct AcceptPlan {
     pub(crate) mode: QueueMode,
     pub(crate) queue_max: u32,
     pub(crate) idempotency_key: Option<String>,
+    pub(crate) birth: Option<Birth>,
     pub(crate) pins: Vec<Pin>,
     /// About what it writes.
     pub(crate) bytes: usize,
@@ -47,6 +48,8 @@ impl AcceptPlan {
         rules::kind(&kind)?;
         let key = run.idempotency_key;
         key.as_deref().map_or(Ok(()), rules::idempotency_key)?;
+        let label = run.birth.as_ref().and_then(|birth| birth.label.as_deref());
+        label.map_or(Ok(()), rules::label)?;
         rules::task(&run.task)?;
         let params = to_json(&run.params)?;
         rules::params(&params)?;
@@ -67,6 +70,7 @@ impl AcceptPlan {
             mode: run.mode,
             queue_max: run.queue_max,
             idempotency_key: key,
+            birth: run.birth,
             pins: store.pins,
             bytes: store.bytes + run.task.len(),
             task: run.task,

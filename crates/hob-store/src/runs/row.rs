@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 pub(crate) const COLUMNS: &str = "r.id, s.id, s.key, t.task, t.limits, r.queued_at, r.journal_len,
     r.first_message, r.last_message, r.state, r.step, r.attempt, r.resumed, r.text, r.success,
     r.cause, r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model, r.notes,
-    r.started_at, r.ended_at";
+    r.started_at, r.ended_at, r.parent";
 
 /// What [`COLUMNS`] come from, in this order. Runs whose session is gone are no longer shown.
 pub(crate) const TABLES: &str = "runs r CROSS JOIN sessions s ON s.row_id = r.session
@@ -39,6 +39,8 @@ pub(crate) struct RunHead {
     pub(crate) first_message: Option<u64>,
     pub(crate) last_message: Option<u64>,
     pub(crate) session: SessionId,
+    /// The row of the session that pays, when it is another one.
+    pub(crate) payer: Option<i64>,
 }
 
 pub(crate) fn head(sql: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
@@ -51,19 +53,21 @@ pub(crate) fn head(sql: &Connection, run: RunId) -> rusqlite::Result<Option<RunH
                 first_message: optional_number(row, 3)?,
                 last_message: optional_number(row, 4)?,
                 session: SessionId(uuid(row, 5)?),
+                payer: row.get(6)?,
             })
         })
         .optional()
 }
 
 pub(crate) const HEAD: &str = "SELECT r.row_id, r.state, r.journal_len, r.first_message,
-    r.last_message, s.id FROM runs r CROSS JOIN sessions s ON s.row_id = r.session WHERE r.id = ?1";
+    r.last_message, s.id, r.payer FROM runs r CROSS JOIN sessions s ON s.row_id = r.session WHERE r.id = ?1";
 
 pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let session_id = SessionId(uuid(row, 1)?);
     let key: Option<String> = row.get(2)?;
     Ok(RunRow {
         id: RunId(uuid(row, 0)?),
+        parent: parent(row, 25)?,
         session_id,
         session_key: key.unwrap_or_else(|| session_id.to_string()),
         task: row.get(3)?,
@@ -74,6 +78,13 @@ pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         last_message: optional_number(row, 8)?,
         summary: summary(row, 9)?,
     })
+}
+
+fn parent(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<RunId>> {
+    match row.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => Ok(Some(RunId(uuid(row, column)?))),
+    }
 }
 
 /// Reads a summary whose sixteen columns begin at `first`, in the order of [`COLUMNS`].

@@ -43,7 +43,7 @@ pub(crate) fn write(batch: &mut Batch<'_>, plan: &StepPlan) -> Result<Vec<Added>
     }
     let payer = Payer {
         run: Some(plan.run),
-        session: Some(head.row_id),
+        session: Some(run.payer.unwrap_or(head.row_id)),
     };
     let booking = ledger::plan(batch, payer, &plan.ledger, plan.reserve.as_ref())?;
 

@@ -30,6 +30,19 @@ pub struct NewRun {
     pub queue_max: u32,
     /// Makes repeating this one run, among those asked on `session`.
     pub idempotency_key: Option<String>,
+    /// Who starts it, when another run does.
+    pub birth: Option<Birth>,
+}
+
+/// A run that another one starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Birth {
+    /// It must not have ended. Its session becomes the parent of the child's, and pays.
+    pub parent: RunId,
+    /// Names the child's session for people.
+    pub label: Option<String>,
+    /// Children one run may ever have.
+    pub children_max: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +56,8 @@ pub struct Accepted {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub id: RunId,
+    /// The run that started it.
+    pub parent: Option<RunId>,
     pub session_id: SessionId,
     /// The session's key if it has one, else its id.
     pub session_key: String,

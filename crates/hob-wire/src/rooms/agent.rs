@@ -1,9 +1,12 @@
 //! `agent.*` and `run.*`: executing a task on a session, durable to the step.
 
-use crate::content::{Content, Part, Role, ToolCall, ToolResult, Usage};
+use crate::content::{ToolCall, ToolResult, Usage};
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
+pub use crate::rooms::chat::{
+    ChatMessage, ChatParams, ChatReply, ClientTool, Sampling, Thinking, ToolChoice,
+};
 use crate::rooms::permission::Denial;
 use crate::rooms::tool::Tier;
 pub use crate::work::{Budget, Cause, DoubtAnswer};
@@ -27,6 +30,11 @@ methods! { "agent";
     /// Shows a run with the text it has produced so far.
     Status = "agent.status" {
         params: RunSelector, result: RunView, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
+    /// Waits for the end of a run, and shows it as it stands then.
+    Wait = "agent.wait" {
+        params: WaitParams, result: RunView, scope: Read, effect: Pure,
         cli: Cli::Hidden,
     }
     /// Lists runs, the newest first.
@@ -139,6 +147,13 @@ pub struct RunParams {
     /// Nobody is there to be asked: what no stored rule allows is denied at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
+    /// The run that starts this one: it reaches no farther than that one and ends with it. Only
+    /// the house itself sets it, for a call of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
+    /// Names the session for people; only with `parent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// A picture, base64.
@@ -234,6 +249,15 @@ pub struct RunSelector {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WaitParams {
+    pub run_id: RunId,
+    /// How long at the most; 240 s when missing, and never longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Aborted {
     /// The runs this ended, waiting ones included.
@@ -245,6 +269,9 @@ pub struct Aborted {
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
     pub run_id: RunId,
+    /// The run that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
     pub session_key: String,
     pub state: RunState,
     /// Whether it is executing now.
@@ -336,109 +363,6 @@ pub struct AgentStats {
     pub active: u64,
     pub queued: u64,
     pub cost: Cost,
-}
-
-/// A conversation to answer. Its deltas are `run.delta` events of the session `chat:CHAT_ID`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ChatParams {
-    /// Made by the caller, so that it can listen, and stop it with `agent.abort`.
-    pub chat_id: RunId,
-    pub messages: Vec<ChatMessage>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Tools that are the caller's to run: a call of one ends the answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub client_tools: Vec<ClientTool>,
-    /// Whether and which client tool the model must call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice>,
-    /// Our own tools it may use; none when missing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling: Option<Tier>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
-    #[serde(default)]
-    pub options: Sampling,
-}
-
-/// How a model picks its words; what is missing is the provider's choice.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Sampling {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub top_p: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_output_tokens: Option<u32>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stop: Vec<String>,
-    /// How much the model thinks before it answers, where it can be told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<Thinking>,
-}
-
-/// How much a model thinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Thinking {
-    /// As little as the provider lets it.
-    Off,
-    Low,
-    Medium,
-    High,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ChatMessage {
-    pub role: Role,
-    pub content: Content,
-}
-
-/// A tool the caller runs itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ClientTool {
-    pub name: String,
-    #[serde(default)]
-    pub description: String,
-    /// A JSON Schema of its arguments, an object.
-    pub parameters: Value,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ToolChoice {
-    Auto,
-    None,
-    Required,
-    /// This tool.
-    Named(String),
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ChatReply {
-    /// Words and calls of client tools, in order.
-    pub content: Vec<Part>,
-    pub success: bool,
-    pub cause: Cause,
-    /// The cause in a sentence, when it is not an answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The answer was cut at the output limit.
-    #[serde(default)]
-    pub cut: bool,
-    pub cost: Cost,
-    /// The model that answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

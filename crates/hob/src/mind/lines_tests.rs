@@ -88,6 +88,7 @@ fn a_stop_says_what_had_happened() {
     };
     let view = RunView {
         run_id: run_id(),
+        parent: None,
         session_key: "chat:main".to_owned(),
         state: RunState::Done,
         running: false,

@@ -10,6 +10,7 @@ const NOW: u64 = 1_794_778_625_000; // 2026-11-15 21:37:05 UTC
 fn run(last: u8, state: RunState, cause: Option<Cause>) -> RunView {
     RunView {
         run_id: format!("0190163d-8694-739b-aea5-966c26f8ad{last:02x}").parse().expect("an id"),
+        parent: None,
         session_key: "chat:main".to_owned(),
         state,
         running: state == RunState::Running,

@@ -5,6 +5,7 @@ mod bench;
 mod chat;
 mod commands;
 mod control;
+mod family;
 mod files;
 mod house;
 mod resume;

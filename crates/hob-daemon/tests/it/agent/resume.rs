@@ -210,6 +210,7 @@ async fn a_run_that_cannot_be_driven_is_ended_and_holds_up_nobody_else() {
         mode: QueueMode::Queue,
         queue_max: 1,
         idempotency_key: None,
+        birth: None,
     };
     let accepted = first.store.accept_run(poison).await.expect("is accepted");
     let summary = RunSummary {

@@ -22,6 +22,7 @@ pub(crate) fn run(session: &str, task: &str) -> NewRun {
         mode: QueueMode::Queue,
         queue_max: 8,
         idempotency_key: None,
+        birth: None,
     }
 }
 
