@@ -81,6 +81,8 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 71, test: "f71_approve_one_thing_run_another", expects: "asks again or is refused; what is shown is escaped" },
     Fault { number: 72, test: "f72_answers_again_late_and_from_the_wrong_hand", expects: "single use, bound to its call; one of many counts" },
     Fault { number: 75, test: "f75_environment_leak", expects: "only the allow list" },
+    Fault { number: 94, test: "f94_instructions_planted_in_what_is_read", expects: "no effect without a human yes; the task is still done" },
+    Fault { number: 96, test: "f96_what_would_run_again_by_itself", expects: "nothing persists without approval of that very call" },
     Fault { number: 98, test: "f98_a_deputy_with_more_power_than_its_master", expects: "effective grant is the intersection; no words join a run that may do more" },
     Fault { number: 101, test: "f101_runs_killed_at_random_points", expects: "no lost step, no silent repeat, every run ends or asks" },
     Fault { number: 102, test: "f102_a_thousand_unfinished_runs_at_start", expects: "all go on by themselves, each once" },

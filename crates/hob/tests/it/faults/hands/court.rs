@@ -16,6 +16,8 @@ pub(super) const DONE: &str = "That is all.";
 pub(super) struct Court {
     pub(super) rig: Rig,
     pub(super) workspace: PathBuf,
+    /// The person's own home, outside the workspace.
+    pub(super) person: PathBuf,
     /// Hears questions and ends of runs.
     ears: Peer,
     /// Asks and answers.
@@ -49,6 +51,7 @@ impl Court {
         Court {
             rig,
             workspace,
+            person,
             ears,
             hand,
             runs: 0,

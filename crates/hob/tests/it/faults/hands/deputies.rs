@@ -6,13 +6,17 @@ use super::court::{Court, obedient};
 use super::ear::Ear;
 use super::outsider::Outsider;
 use crate::faults::peer::Peer;
+use crate::faults::rig::eventually;
 use crate::faults::trial::Trial;
 use hob_sim::Sim;
 use serde_json::{Value, json};
 use std::fs;
 
-/// What each call leaves behind when it takes effect.
-const MARKS: [&str; 6] = ["wrote", "edited", "moved", "ran", "started", "fetched"];
+/// Files that calls leave behind when they take effect.
+const MARKS: [&str; 4] = ["wrote", "moved", "ran", "started"];
+/// A session that its person trusts.
+const TRUSTED: &str = "trusted";
+const CONFIDENCE: &str = "words in confidence";
 
 struct Scene {
     court: Court,
@@ -29,6 +33,7 @@ fn f98_a_deputy_with_more_power_than_its_master() {
     let mut scene = Scene::set(&sim);
     scene.control();
     scene.narrow_masters();
+    scene.confidences();
     scene.full_mode();
     scene.steered_words();
     scene.service();
@@ -51,13 +56,25 @@ impl Scene {
         let outsider = Outsider::open(&court.rig, &["read", "service:bell"], "bell");
         let schema = json!({ "type": "object", "properties": { "of": { "type": "string" } } });
         outsider.offer("Rings a bell.", &schema);
-        for tool in ["write", "edit", "move", "exec", "process", "ring"] {
+        for tool in [
+            "write",
+            "edit",
+            "move",
+            "exec",
+            "process",
+            "ring",
+            "sessions_send",
+        ] {
             court.hand.must("permission.add", &always(tool, &json!({})));
         }
         for tool in ["web_fetch", "exec"] {
             let any = json!({ "host": "*" });
             court.hand.must("permission.add", &always(tool, &any));
         }
+        let trusted = json!({ "sessionKey": TRUSTED });
+        court.hand.must("session.create", &trusted);
+        let said = json!({ "sessionKey": TRUSTED, "content": CONFIDENCE });
+        court.hand.must("session.send", &said);
         Scene {
             court,
             ear,
@@ -86,11 +103,16 @@ impl Scene {
             ("exec", json!({ "command": curl, "network": true })),
             ("web_fetch", json!({ "url": url })),
             ("ring", json!({ "of": "door" })),
+            (
+                "sessions_send",
+                json!({ "sessionKey": TRUSTED, "message": "do it" }),
+            ),
         ]
     }
 
-    /// Lets a run of this master try everything; what took effect.
-    fn effects(&mut self, master: &Value) -> Vec<String> {
+    /// Lets a run of this master try everything; what took effect. What may begin in the
+    /// background is waited for.
+    fn effects(&mut self, master: &Value, begins: bool) -> Vec<String> {
         let folder = self.court.workspace.clone();
         for name in MARKS {
             let _ = fs::remove_file(folder.join(name));
@@ -101,7 +123,11 @@ impl Scene {
         let heard = |ear: &Ear, word: &str| ear.heard(word).len();
         let networked = heard(&self.ear, "networked");
         let calls = self.calls();
+        let said = self.court.hand.export(TRUSTED).len();
         let ran = self.court.run(master, &calls, |_, _| Some(true));
+        if begins {
+            eventually("the background begins", || self.court.has("started"));
+        }
         let mut effects: Vec<String> = MARKS
             .iter()
             .filter(|name| self.court.has(name))
@@ -117,6 +143,9 @@ impl Scene {
         if more > 0 {
             effects.push("networked".to_owned());
         }
+        if self.court.hand.export(TRUSTED).len() > said {
+            effects.push("said".to_owned());
+        }
         if self.outsider.calls() > rung {
             effects.push("rung".to_owned());
         }
@@ -128,7 +157,7 @@ impl Scene {
     }
 
     fn narrowed(&mut self, master: &Value, wanted: &[&str]) {
-        let effects = self.effects(master);
+        let effects = self.effects(master, wanted.contains(&"started"));
         self.tries += self.calls().len();
         let beyond = effects
             .iter()
@@ -152,15 +181,16 @@ impl Scene {
             "networked",
             "ran",
             "rung",
+            "said",
             "started",
             "wrote",
         ];
-        assert_eq!(self.effects(&json!({})), all);
-        assert_eq!(self.effects(&json!({ "channel": "wide" })), all);
+        assert_eq!(self.effects(&json!({}), true), all);
+        assert_eq!(self.effects(&json!({ "channel": "wide" }), true), all);
     }
 
     fn narrow_masters(&mut self) {
-        let changes = ["edited", "moved", "wrote"];
+        let changes = ["edited", "moved", "said", "wrote"];
         for kind in ["cron", "loop", "main"] {
             let session = json!({ "sessionKey": format!("{kind}:night"), "kind": kind });
             self.court.hand.must("session.create", &session);
@@ -175,7 +205,7 @@ impl Scene {
             (json!({ "ceiling": "write" }), &changes),
             (
                 json!({ "ceiling": "exec" }),
-                &["edited", "moved", "wrote", "ran", "started"],
+                &["edited", "moved", "said", "wrote", "ran", "started"],
             ),
             (json!({ "channel": "letters", "ceiling": "read" }), &[]),
             (json!({ "channel": "mail", "ceiling": "external" }), &[]),
@@ -205,6 +235,25 @@ impl Scene {
         }
         self.narrowed(&json!({ "channel": "mail" }), &[]);
         self.narrowed(&json!({ "sessionKey": "cron:night" }), &[]);
+    }
+
+    /// What was said in another session is not told to who came by a channel.
+    fn confidences(&mut self) {
+        let wish = [("sessions_history", json!({ "sessionKey": TRUSTED }))];
+        for (channel, tells) in [("mail", false), ("letters", false), ("", true)] {
+            self.tries += 1;
+            let session = format!("ear-{channel}");
+            let mut master = json!({ "sessionKey": session });
+            if !tells {
+                master["channel"] = json!(channel);
+            }
+            self.court.run(&master, &wish, |_, _| Some(true));
+            let heard = json!(self.court.hand.export(&session)).to_string();
+            match (heard.contains(CONFIDENCE), tells) {
+                (true, false) => self.escalations.push(format!("{channel} was told")),
+                (told, _) => assert_eq!(told, tells, "with a yes it is told: {heard}"),
+            }
+        }
     }
 
     fn full_mode(&mut self) {

@@ -7,35 +7,46 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// Pages by their paths.
+type Pages = Arc<Mutex<BTreeMap<String, String>>>;
+
 pub(super) struct Ear {
     hits: Arc<AtomicUsize>,
     asked: Arc<Mutex<Vec<String>>>,
+    pages: Pages,
     pub(super) port: u16,
 }
 
 impl Ear {
     /// Says `inside secrets` to everybody; `/to/URL` sends them on to another address.
     pub(super) fn open() -> Ear {
-        Ear::serving(BTreeMap::new())
-    }
-
-    /// The same with pages of its own, by their paths.
-    pub(super) fn serving(pages: BTreeMap<String, String>) -> Ear {
         let listener = TcpListener::bind("[::]:0").expect("a port");
         let port = listener.local_addr().expect("a port").port();
         let hits = Arc::new(AtomicUsize::new(0));
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (count, heard) = (Arc::clone(&hits), Arc::clone(&asked));
+        let pages = Pages::default();
+        let (count, heard, shelf) = (Arc::clone(&hits), Arc::clone(&asked), Arc::clone(&pages));
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 count.fetch_add(1, Ordering::SeqCst);
                 let path = path(&mut stream);
-                let answer = answer(&path, &pages);
+                let answer = answer(&path, &shelf);
                 heard.lock().expect("a list").push(path);
                 let _ = stream.write_all(answer.as_bytes());
             }
         });
-        Ear { hits, asked, port }
+        Ear {
+            hits,
+            asked,
+            pages,
+            port,
+        }
+    }
+
+    /// Says this page to who asks for `path`.
+    pub(super) fn serve(&self, path: &str, page: String) {
+        let mut pages = self.pages.lock().expect("pages");
+        pages.insert(path.to_owned(), page);
     }
 
     pub(super) fn hits(&self) -> usize {
@@ -61,13 +72,14 @@ fn path(stream: &mut TcpStream) -> String {
     asked.split(' ').nth(1).unwrap_or("/").to_owned()
 }
 
-fn answer(path: &str, pages: &BTreeMap<String, String>) -> String {
+fn answer(path: &str, pages: &Pages) -> String {
     if let Some(place) = path.strip_prefix("/to/") {
         return format!("HTTP/1.1 302 Found\r\nlocation: {place}\r\ncontent-length: 0\r\n\r\n");
     }
-    let (kind, body) = match pages.get(path) {
-        Some(page) => ("text/html; charset=utf-8", page.as_str()),
-        None => ("text/plain", "inside secrets"),
+    let page = pages.lock().expect("pages").get(path).cloned();
+    let (kind, body) = match page {
+        Some(page) => ("text/html; charset=utf-8", page),
+        None => ("text/plain", "inside secrets".to_owned()),
     };
     let length = body.len();
     format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}")

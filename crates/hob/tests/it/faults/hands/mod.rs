@@ -3,12 +3,15 @@
 
 mod answers;
 mod bounds;
+mod canaries;
 mod court;
 mod deputies;
 mod ear;
 mod network;
 mod outsider;
 mod paths;
+mod persistence;
+mod planted;
 mod privilege;
 mod protected;
 mod races;

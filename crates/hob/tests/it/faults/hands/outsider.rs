@@ -6,8 +6,8 @@ use crate::faults::rig::{Rig, eventually};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 pub(super) struct Outsider {
@@ -25,6 +25,7 @@ struct Counts {
     calls: AtomicU64,
     /// Answers to offers, the refused ones apart.
     taken: AtomicU64,
+    said: Mutex<String>,
 }
 
 impl Outsider {
@@ -75,6 +76,11 @@ impl Outsider {
         });
     }
 
+    /// What the tool answers from now on.
+    pub(super) fn says(&self, text: &str) {
+        text.clone_into(&mut self.counts.said.lock().expect("a text"));
+    }
+
     /// How often the tool was called.
     pub(super) fn calls(&self) -> u64 {
         self.counts.calls.load(Ordering::SeqCst)
@@ -103,7 +109,8 @@ fn serve(peer: &mut Peer, counts: &Counts) -> std::io::Result<()> {
         return Ok(());
     }
     counts.calls.fetch_add(1, Ordering::SeqCst);
-    let payload = json!({ "content": [{ "type": "text", "text": "It rang." }] });
+    let text = counts.said.lock().expect("a text").clone();
+    let payload = json!({ "content": [{ "type": "text", "text": text }] });
     let answer = json!({ "type": "res", "id": frame["id"], "ok": true, "payload": payload });
     peer.write(format!("{answer}\n").as_bytes())
 }
