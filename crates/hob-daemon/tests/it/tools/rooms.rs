@@ -80,3 +80,35 @@ async fn a_room_that_is_not_there_is_told() {
     }
     house.fixture.close().await;
 }
+
+#[tokio::test]
+async fn another_session_is_deleted_and_the_own_one_never() {
+    let house = with_sessions().await;
+    let (text, failed) = say(
+        &house,
+        "sessions_delete",
+        json!({ "sessionKey": "chat:own" }),
+    )
+    .await;
+    assert!(failed && text.contains("you work in"), "{text}");
+    let other = json!({ "sessionKey": "chat:other" });
+    let (text, failed) = say(&house, "sessions_delete", other.clone()).await;
+    assert!(
+        !failed && text == "The session chat:other is deleted.",
+        "{text}"
+    );
+    // A repeat after a crash comes here.
+    let (text, failed) = say(&house, "sessions_delete", other).await;
+    assert!(!failed && text.contains("any more"), "{text}");
+    let (text, _) = say(&house, "sessions_list", json!({})).await;
+    assert!(text.contains("chat:own") && !text.contains("chat:other"));
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn only_a_run_starts_a_sub_agent() {
+    let house = with_sessions().await;
+    let (text, failed) = say(&house, "sessions_spawn", json!({ "task": "Go." })).await;
+    assert!(failed && text.contains("Only a run"), "{text}");
+    house.fixture.close().await;
+}
