@@ -130,3 +130,22 @@ async fn the_same_call_again_and_again_ends_the_run() {
     assert!(sim.refused().is_empty(), "{:?}", sim.refused());
     house.close().await;
 }
+
+#[tokio::test]
+async fn a_run_is_told_how_it_stands() {
+    let folder = folder();
+    let sim = thinking(|asked| match results(asked) {
+        0 => Answer::asks("agent_status", json!({})),
+        _ => Answer::words(asked.results()[0].text.clone()),
+    });
+    let house = house(folder.path(), &sim);
+    let reply = house.run(waiting("chat:main", "How is it going?")).await;
+    let said = reply.response.expect("an answer");
+    let own = format!("This run: {} of chat:main, step 1", reply.run_id);
+    assert!(said.contains(&own), "{said}");
+    assert!(
+        said.contains("Runs: 1 active, 0 waiting, 1 in all."),
+        "{said}"
+    );
+    house.close().await;
+}
