@@ -1,3 +1,5 @@
+//! What a child is given: names, tools, ceilings and budgets, as tables.
+
 use super::*;
 
 fn parent() -> RunId {
