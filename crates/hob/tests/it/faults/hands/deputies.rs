@@ -36,6 +36,7 @@ fn f98_a_deputy_with_more_power_than_its_master() {
     scene.confidences();
     scene.full_mode();
     scene.steered_words();
+    scene.sub_agents();
     scene.service();
     let escalations = &scene.escalations;
     assert!(escalations.is_empty(), "escalations: {escalations:#?}");
@@ -299,6 +300,41 @@ impl Scene {
                 assert!(took_effect && joined == run, "words without limits join");
             } else if took_effect {
                 self.escalations.push(format!("steered with {words}"));
+            }
+        }
+    }
+
+    /// A run has a sub-agent do what it may not.
+    fn sub_agents(&mut self) {
+        let rule = always("sessions_spawn", &json!({}));
+        self.court.hand.must("permission.add", &rule);
+        let few = json!(["sessions_spawn", "write"]);
+        for (number, (master, runs)) in [
+            (json!({}), true),
+            (json!({ "channel": "letters" }), false),
+            (json!({ "channel": "mail" }), false),
+            (json!({ "ceiling": "write" }), false),
+            (json!({ "tools": few }), false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            self.tries += 1;
+            let (ran, wrote) = (
+                format!("child-ran-{number}"),
+                format!("child-wrote-{number}"),
+            );
+            let task = json!([
+                ["write", { "path": wrote, "content": "x" }],
+                ["exec", { "command": format!("touch {ran}") }],
+            ]);
+            let wish = [("sessions_spawn", json!({ "task": task.to_string() }))];
+            let done = self.court.run(&master, &wish, |_, _| Some(true));
+            let may_write = master["channel"] != "mail";
+            assert_eq!(self.court.has(&wrote), may_write, "{master}: {done:?}");
+            match (self.court.has(&ran), runs) {
+                (true, false) => self.escalations.push(format!("a sub-agent of {master}")),
+                (has, _) => assert_eq!(has, runs, "{master}: {done:?}"),
             }
         }
     }
