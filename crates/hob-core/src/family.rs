@@ -27,6 +27,12 @@ pub fn depth(session_key: &str) -> usize {
     session_key.matches(MARK).count()
 }
 
+/// Whether a session is a child's, or its children's, of another.
+pub fn is_below(session_key: &str, above: &str) -> bool {
+    let rest = session_key.strip_prefix(above);
+    rest.is_some_and(|rest| rest.starts_with(MARK))
+}
+
 /// Which child a call of a parent makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {

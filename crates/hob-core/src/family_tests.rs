@@ -94,3 +94,16 @@ fn a_budget_is_never_more_than_what_is_left() {
         Err("time")
     );
 }
+
+#[test]
+fn a_child_s_session_lies_below_its_parent_s() {
+    for (below, above, expected) in [
+        ("chat:main:subagent:aa", "chat:main", true),
+        ("chat:main:subagent:aa:subagent:bb", "chat:main", true),
+        ("chat:main", "chat:main", false),
+        ("chat:mainly:subagent:aa", "chat:main", false),
+        ("chat:main:other", "chat:main", false),
+    ] {
+        assert_eq!(is_below(below, above), expected, "{below} {above}");
+    }
+}

@@ -166,7 +166,8 @@ impl Desk {
             ),
             unattended: said.unattended || is_unattended(kind.as_deref(), said.channel),
             session: session.as_ref().map(|session| session.id.to_string()),
-            tag: session.as_ref().map(tag),
+            // Whoever watches a run hears what the runs it started ask.
+            tag: above.last().or(session.as_ref()).map(tag),
             above: above.iter().map(|session| session.id.to_string()).collect(),
             channel: said.channel.map(str::to_owned),
             of_house: self.of_house.contains(&fingerprint(tool)),

@@ -7,6 +7,7 @@ use super::question::{self, Asked, Said};
 use crate::failure::Failure;
 use crate::render::Screen;
 use hob_client::{Client, ClientError};
+use hob_core::family;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
     Abort, Aborted, Allow, CallState, Resolve, RunInDoubtPayload, RunOf, RunPausedPayload,
@@ -161,12 +162,14 @@ async fn send(client: &Client, said: Said) -> Result<(), Failure> {
 
 /// What a run asked before anybody listened.
 pub(super) async fn open_questions(client: &Client, view: &RunView) -> Result<Vec<Asked>, Failure> {
-    let params = PendingParams {
-        session_key: Some(view.session_key.clone()),
-    };
-    let pending = client.call_again::<Pending>(&params).await?;
+    let pending = client
+        .call_again::<Pending>(&PendingParams::default())
+        .await?;
     let questions = pending.questions.into_iter();
-    let mine = questions.filter(|question| question.run_id == view.run_id);
+    let mine = questions.filter(|question| {
+        let is_childs = family::is_below(&question.session_key, &view.session_key);
+        question.run_id == view.run_id || is_childs
+    });
     let permissions = mine.map(|question| Asked::Permission(Box::new(question)));
     Ok(permissions.chain(told_by(view)).collect())
 }

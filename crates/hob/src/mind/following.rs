@@ -37,6 +37,8 @@ pub(super) struct Following<'c> {
     stream: EventStream,
     link: watch::Receiver<LinkState>,
     run: RunId,
+    /// The same with its session.
+    of: RunOf,
     began: Instant,
     shown: Shown<'c>,
     duty: Duty<'c>,
@@ -59,11 +61,12 @@ enum Woken {
 }
 
 impl<'c> Following<'c> {
-    pub(super) fn new(setting: Setting<'c>, stream: EventStream, run: RunId, step: u32) -> Self {
+    pub(super) fn new(setting: Setting<'c>, stream: EventStream, of: RunOf, step: u32) -> Self {
         Following {
             link: stream.state(),
             stream,
-            run,
+            run: of.run_id,
+            of,
             began: Instant::now(),
             shown: Shown::new(&setting.context.terminal, step),
             duty: Duty::default(),
@@ -160,7 +163,7 @@ impl<'c> Following<'c> {
             return self.event(&event);
         }
         // With a question on the screen only what makes it void is heard at once.
-        match heard(&event, self.run) {
+        match heard(&event, &self.of) {
             Some(Heard::Answered(_) | Heard::Completed(_)) => self.event(&event),
             Some(_) => {
                 self.backlog.push_back(event);
@@ -178,7 +181,7 @@ impl<'c> Following<'c> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
-        let Some(heard) = heard(event, self.run) else {
+        let Some(heard) = heard(event, &self.of) else {
             return Ok(());
         };
         let terminal = &self.setting.context.terminal;

@@ -2,16 +2,15 @@
 
 use super::question::Asked;
 use hob_client::Event;
+use hob_core::family;
 use hob_core::follow::{Kind, Piece};
 use hob_wire::Topic;
-use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{
-    DeltaKind, RunCompleted, RunCompletedPayload, RunDelta, RunDeltaPayload, RunInDoubt, RunPaused,
-    RunStep, RunStepPayload, RunTool, RunToolPayload,
+    DeltaKind, RunCompleted, RunCompletedPayload, RunDelta, RunDeltaPayload, RunInDoubt, RunOf,
+    RunPaused, RunStep, RunStepPayload, RunTool, RunToolPayload,
 };
 use hob_wire::rooms::permission::{Answered, PermissionAnswered, PermissionRequested};
 use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
-use serde::Deserialize;
 
 /// What an event says.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,18 +27,17 @@ pub enum Heard {
     Other,
 }
 
-/// What `event` says of `run`; nothing if it is about another one.
-pub fn heard(event: &Event, run: RunId) -> Option<Heard> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Of {
-        run_id: RunId,
-    }
-    let of: Of = serde_json::from_slice(event.payload.as_deref()?).ok()?;
-    if of.run_id != run {
+/// What `event` says of `run`; nothing if it is about another one. What the runs that it started
+/// ask is asked for it.
+pub fn heard(event: &Event, run: &RunOf) -> Option<Heard> {
+    let of: RunOf = serde_json::from_slice(event.payload.as_deref()?).ok()?;
+    let topic = event.topic.as_str();
+    let is_question = topic == PermissionRequested::SPEC.topic;
+    let is_question = is_question || topic == PermissionAnswered::SPEC.topic;
+    let is_childs = is_question && family::is_below(&of.session_key, &run.session_key);
+    if of.run_id != run.run_id && !is_childs {
         return None;
     }
-    let topic = event.topic.as_str();
     let heard = match topic {
         _ if topic == RunDelta::SPEC.topic => event.read::<RunDelta>().map(Heard::Piece),
         _ if topic == RunTool::SPEC.topic => {

@@ -9,7 +9,7 @@ use super::person::Person;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use hob_client::{Client, EventStream, Subscription};
-use hob_wire::rooms::agent::{Run, RunParams, RunView};
+use hob_wire::rooms::agent::{Run, RunOf, RunParams, RunView};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a follower listens to.
@@ -55,7 +55,13 @@ pub async fn run(
         // Nothing was accepted yet as far as we know; its session shows it otherwise.
         () = interrupts.next() => return Err(Failure::quiet(Exit::Interrupted)),
     };
-    let mut following = Following::new(setting, stream, reply.run_id, 1);
+    let mut following = {
+        let of = RunOf {
+            run_id: reply.run_id,
+            session_key: reply.session_key,
+        };
+        Following::new(setting, stream, of, 1)
+    };
     following.end(interrupts).await
 }
 
@@ -66,7 +72,13 @@ pub async fn join(
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
     let stream = listen(setting.client, &view.session_key).await?;
-    let mut following = Following::new(setting, stream, view.run_id, view.step);
+    let mut following = {
+        let of = RunOf {
+            run_id: view.run_id,
+            session_key: view.session_key.clone(),
+        };
+        Following::new(setting, stream, of, view.step)
+    };
     // What it asked before we came is not told again.
     let questions = duty::open_questions(setting.client, view).await?;
     following.begin_on_the_way(questions);

@@ -19,12 +19,13 @@ fn obedient() -> Sim {
     })
 }
 
-/// `write:TEXT` or `exec:COMMAND`.
+/// `write:TEXT`, `exec:COMMAND`, or `sessions_spawn:` and one of these.
 fn ordered(asked: &Asked) -> (String, Value) {
     let task = asked.last_user();
     let (tool, rest) = task.split_once(':').expect("an order");
     let args = match tool {
         "write" => json!({ "path": "notes.txt", "content": format!("{rest}\n") }),
+        "sessions_spawn" => json!({ "task": rest }),
         _ => json!({ "command": rest }),
     };
     (tool.to_owned(), args)
@@ -160,4 +161,20 @@ fn what_was_changed_since_is_kept_and_said() {
     assert_eq!(undone.code, Some(1), "{undone:?}");
     assert!(undone.stdout.contains("changed after"), "{undone:?}");
     assert_eq!(notes(&house), "mine\n");
+}
+
+#[test]
+fn what_a_run_started_by_another_asks_is_asked_here_too() {
+    let sim = obedient();
+    let house = begin(&sim);
+    let pane = Pane::open(&house, 80, 24);
+    pane.run("hob ask --session w 'sessions_spawn:write:new'");
+    pane.wait_for("[y] yes, once");
+    pane.press("y");
+    let screen = pane.wait_for("May it? Write \"notes.txt\".");
+    assert_eq!(notes(&house), "old\n", "{screen}");
+    pane.wait_for("(write anywhere)");
+    pane.press("y");
+    pane.wait_for("It is done.");
+    assert_eq!(notes(&house), "new\n");
 }
