@@ -16,7 +16,7 @@ const COMMANDS_SHOWN_MAX: usize = 20;
 /// Letters of each.
 const COMMAND_CHARS_MAX: usize = 120;
 
-/// Undoes everything that is kept of a run, the newest first.
+/// Undoes everything that is kept of a run and of those it started, the newest first.
 pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireError> {
     let row = shared.store.run(&run).await?;
     if row.summary.state != RunState::Done {
@@ -24,11 +24,13 @@ pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireErro
         return Err(WireError::new(ErrorCode::Conflict, message));
     }
     let _turn = shared.undo.lock().await;
-    let changes = shared.store.changes(&run).await?;
-    let mut undone = Undone {
-        notes: commands_note(shared, run).await,
-        ..Undone::default()
-    };
+    let mut undone = Undone::default();
+    let mut changes = Vec::new();
+    for member in family(shared, run).await? {
+        changes.extend(shared.store.changes(&member).await?);
+        undone.notes.extend(commands_note(shared, member).await);
+    }
+    changes.sort_by_key(|change| std::cmp::Reverse(change.id));
     if changes.is_empty() {
         let note = "Nothing is kept of this run: it changed no file, or it is too long ago.";
         undone.notes.push(note.to_owned());
@@ -53,6 +55,18 @@ pub(super) async fn undo(shared: &Shared, run: RunId) -> Result<Undone, WireErro
         undone.notes.push(note.to_owned());
     }
     Ok(undone)
+}
+
+/// The run and all that were started for it.
+async fn family(shared: &Shared, run: RunId) -> Result<Vec<RunId>, WireError> {
+    let mut family = vec![run];
+    let mut looked = 0;
+    while let Some(member) = family.get(looked) {
+        let children = shared.store.children(member).await?;
+        family.extend(children.iter().map(|child| child.id));
+        looked += 1;
+    }
+    Ok(family)
 }
 
 /// What a person must know of the commands a run ran: nobody keeps what they change.

@@ -177,4 +177,11 @@ fn what_a_run_started_by_another_asks_is_asked_here_too() {
     pane.press("y");
     pane.wait_for("It is done.");
     assert_eq!(notes(&house), "new\n");
+    pane.run("hob undo w");
+    pane.wait_for("restored");
+    assert_eq!(
+        notes(&house),
+        "old\n",
+        "what it had done for it is undone with it"
+    );
 }
