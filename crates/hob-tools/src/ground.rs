@@ -6,6 +6,7 @@ use crate::commands::Commands;
 use crate::outlet::Outlet;
 use hob_bus::Caller;
 use hob_kit::clock::Clock;
+use hob_kit::mask::Mask;
 use hob_kit::settings::Settings;
 use hob_net::{Openings, Web};
 use hob_store::Store;
@@ -38,6 +39,8 @@ struct Places {
     web: Option<(Web, Watched)>,
     /// The way to the other rooms.
     rooms: Option<Caller>,
+    /// The secrets of the house, which no tool may tell.
+    mask: Mask,
 }
 
 /// The settings as they are now.
@@ -54,6 +57,7 @@ impl Ground {
                 commands: None,
                 web: None,
                 rooms: None,
+                mask: Mask::new(),
             }),
             outlet: None,
             stop: CancellationToken::new(),
@@ -85,6 +89,13 @@ impl Ground {
     #[must_use]
     pub fn with_rooms(mut self, rooms: Caller) -> Self {
         Arc::make_mut(&mut self.places).rooms = Some(rooms);
+        self
+    }
+
+    /// The same, where these secrets are known.
+    #[must_use]
+    pub fn with_mask(mut self, mask: Mask) -> Self {
+        Arc::make_mut(&mut self.places).mask = mask;
         self
     }
 
@@ -126,6 +137,10 @@ impl Ground {
 
     pub(crate) fn rooms(&self) -> Option<&Caller> {
         self.places.rooms.as_ref()
+    }
+
+    pub(crate) fn mask(&self) -> &Mask {
+        &self.places.mask
     }
 
     pub(crate) fn outlet(&self) -> Option<&Outlet> {

@@ -80,7 +80,7 @@ pub struct Parts {
     pub commands: Option<Commands>,
     /// The way to the web.
     pub web: Web,
-    /// What the audit record must not show.
+    /// What neither the audit record nor a tool may show.
     pub mask: Mask,
 }
 
@@ -106,6 +106,7 @@ pub fn room(parts: Parts) -> Room {
     let ground = Ground::new(parts.clock.clone(), parts.home.folders());
     let ground = ground.with_store(parts.store.clone());
     let ground = ground.with_web(parts.web, parts.settings.clone());
+    let ground = ground.with_mask(parts.mask.clone());
     let mut ground = ground.with_rooms(parts.bus.caller("tools"));
     if let Some(commands) = parts.commands {
         ground = ground.with_commands(commands);

@@ -1,5 +1,7 @@
 //! `config_read`: the settings of this house, without anything that looks like a secret.
 
+mod secrets;
+
 use crate::rooms::{ask, or_failed, told};
 use crate::spot::Refused;
 use crate::{Entry, Ground, arguments};
@@ -8,17 +10,7 @@ use hob_wire::rooms::config;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Tier, ToolSpec};
 use serde::Deserialize;
-use serde_json::{Value, json};
-
-/// Words in a setting's name that keep its value from being shown.
-const SECRET_WORDS: &[&str] = &[
-    "token",
-    "secret",
-    "password",
-    "passphrase",
-    "credential",
-    "api_key",
-];
+use serde_json::json;
 
 pub(crate) const ENTRY: Entry = Entry {
     spec,
@@ -63,10 +55,7 @@ async fn read(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
     let mut settings = ask::<config::Get>(ground, &params).await?.settings;
     settings.retain(|one| !is_all || one.origin != config::Origin::Default);
     for one in &mut settings {
-        let name = one.key.to_ascii_lowercase();
-        if SECRET_WORDS.iter().any(|word| name.contains(word)) {
-            one.value = Value::String("(not shown)".to_owned());
-        }
+        one.value = secrets::shown(&one.key, &one.value, ground.mask());
     }
     let mut lines: Vec<String> = settings
         .iter()

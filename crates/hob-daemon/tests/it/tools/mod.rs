@@ -18,6 +18,7 @@ use crate::permissions::{house_with, run, settings};
 use hob_bus::Peer;
 use hob_daemon::tool::Commands;
 use hob_kit::clock::Clock;
+use hob_kit::mask::Mask;
 use hob_wire::content::Part;
 use hob_wire::rooms::permission::{Answer, AnswerParams, Ask, AskParams, Decision, Question};
 use hob_wire::rooms::tool::{
@@ -33,6 +34,8 @@ use tokio::task::JoinHandle;
 struct House {
     fixture: Fixture,
     workspace: tempfile::TempDir,
+    /// The secrets the house knows.
+    mask: Mask,
 }
 
 fn house() -> House {
@@ -46,6 +49,7 @@ fn house_saying(text: &str) -> House {
 /// A house that runs programs as `commands` says.
 fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<Commands>) -> House {
     let fixture = house_with(text);
+    let mask = Mask::new();
     let room = hob_daemon::tool::room(hob_daemon::tool::Parts {
         bus: fixture.bus.clone(),
         store: fixture.store.clone(),
@@ -54,12 +58,16 @@ fn house_running(text: &str, commands: impl FnOnce(&Fixture) -> Option<Commands>
         home: fixture.home.clone(),
         commands: commands(&fixture),
         web: hob_net::Web::new(Clock::system()),
-        mask: hob_kit::mask::Mask::new(),
+        mask: mask.clone(),
     });
     fixture.bus.serve(room).expect("is served");
     let workspace = tempfile::tempdir().expect("a folder");
     std::fs::write(workspace.path().join("a.txt"), "hello").expect("writes");
-    House { fixture, workspace }
+    House {
+        fixture,
+        workspace,
+        mask,
+    }
 }
 
 impl House {

@@ -1,8 +1,21 @@
 //! Tools that ask other rooms, through the bus.
 
 use super::{House, house, words};
+use crate::fixture::Fixture;
+use hob_daemon::config::Config;
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::settings::{Catalog, Settings};
+use hob_kit::world::Env;
+use hob_models::EnvKeys;
+use hob_net::{Http, NetParts};
+use hob_sim::{Answer, Dialect, Sim};
 use hob_wire::rooms::session::{Create, CreateParams, History, HistoryParams};
 use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A key of the environment. It looks like nothing in particular: only who is told it knows it.
+const KEY: &str = "canary.of.the.lab";
 
 async fn with_sessions() -> House {
     let house = house();
@@ -15,6 +28,36 @@ async fn with_sessions() -> House {
         let made = house.fixture.caller().call::<Create>(&params).await;
         made.expect("is made");
     }
+    house
+}
+
+/// A house with the rooms of settings and models, over this file.
+fn with_models(text: &str) -> House {
+    let house = house();
+    let Fixture { home, bus, .. } = &house.fixture;
+    std::fs::write(home.config_file(), text).expect("writes");
+    let env = Env::from_pairs([("LAB_KEY", KEY)]);
+    let catalog = Arc::new(Catalog::new(&[hob_models::KEYS, hob_daemon::agent::KEYS]));
+    let settings = Settings::of_home(&catalog, home, &env).expect("loads");
+    let config = Config::new(hob_daemon::config::Parts {
+        home: home.clone(),
+        env: env.clone(),
+        settings,
+        store: house.fixture.store.clone(),
+        apply: Box::new(|_| {}),
+    });
+    let models = hob_daemon::model::room(hob_daemon::model::Parts {
+        bus: bus.clone(),
+        store: house.fixture.store.clone(),
+        clock: Clock::system(),
+        dice: Dice::seeded(3),
+        settings: config.watch(),
+        http: Http::new(NetParts::new(Clock::system())).expect("builds"),
+        keys: Arc::new(EnvKeys::new(env, house.mask.clone())),
+    });
+    let room = hob_daemon::config::room(config);
+    bus.serve(room).expect("is served");
+    bus.serve(models).expect("is served");
     house
 }
 
@@ -110,5 +153,68 @@ async fn only_a_run_starts_a_sub_agent() {
     let house = with_sessions().await;
     let (text, failed) = say(&house, "sessions_spawn", json!({ "task": "Go." })).await;
     assert!(failed && text.contains("Only a run"), "{text}");
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn models_are_listed_by_name() {
+    let sim = Sim::start(|_| Answer::words("ready"));
+    let house = with_models(&format!(
+        "[model]\nfast = [\"lab/sim-small\"]\n[models.lab]\nurl = \"{}\"\nkey_env = \"LAB_KEY\"\n\
+         [models.dark]\nurl = \"http://127.0.0.1:9/v1\"\nkey_env = \"NO_SUCH_KEY\"\n",
+        sim.url(Dialect::OpenaiChat)
+    ));
+    let (text, failed) = say(&house, "model_list", json!({})).await;
+    assert!(!failed, "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines.starts_with(&["lab/sim-small", "lab/sim-large"]),
+        "{text}"
+    );
+    assert!(lines.contains(&"fast = lab/sim-small"), "{text}");
+    assert!(!text.contains("dark/") && !text.contains(KEY), "{text}");
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn settings_are_told_without_secrets() {
+    let house = with_models(&format!(
+        "[agent]\ntokens = 5000\n\
+         [model]\nfast = [\"lab/{KEY}\"]\n\
+         [models.lab]\nurl = \"http://me:door-word@127.0.0.1:9/v1?k=query-word\"\nkey_env = \"LAB_KEY\"\n\
+         [models.odd]\nurl = \"http://127.0.0.1:9/v1\"\nkey_env = \"pasted-key\"\n"
+    ));
+    // Asking for the models makes the key known, as it does in a house that runs.
+    say(&house, "model_list", json!({})).await;
+    for args in [
+        json!({}),
+        json!({ "key": "models" }),
+        json!({ "key": "models.lab" }),
+        json!({ "key": "models.lab.url" }),
+        json!({ "key": "models.odd.key_env" }),
+        json!({ "key": "model.fast" }),
+        json!({ "key": "agent.tokens" }),
+    ] {
+        let mut call = house.call("c", "config_read", args.clone());
+        call.context.run_id = None;
+        let answer = house.execute(&call).await.expect("answers");
+        assert!(!answer.is_error, "{args}: {answer:?}");
+        let whole = serde_json::to_string(&answer).expect("is JSON");
+        for secret in [KEY, "door-word", "query-word", "pasted-key"] {
+            assert!(!whole.contains(secret), "{args}: {whole}");
+        }
+    }
+    let (text, _) = say(&house, "config_read", json!({})).await;
+    for line in [
+        "agent.tokens = 5000",
+        "model.fast = [\"lab/[masked]\"]",
+        "models.lab.key_env = \"LAB_KEY\"",
+        "models.lab.url = \"http://[masked]@127.0.0.1:9/v1?[masked]\"",
+        "models.odd.key_env = \"(not shown)\"",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}: {text}");
+    }
+    let (text, failed) = say(&house, "config_read", json!({ "key": "nothing.here" })).await;
+    assert!(failed && text.contains("nothing.here"), "{text}");
     house.fixture.close().await;
 }
