@@ -2,8 +2,9 @@
 //! now, those of outside services included; `POST /api/tools/NAME` runs one, with its arguments as
 //! the body.
 //!
-//! Invariants: a call is the caller's own act and needs what `tool.execute` needs; every `$ref` of
-//! the document names a schema of it.
+//! Invariants: a call is the caller's own act and needs what `tool.execute` needs; a tool that is
+//! not there is no path, while what a tool could not do is its answer; every `$ref` of the document
+//! names a schema of it.
 
 use crate::http::{Desk, JSON, Known, RequestId};
 use crate::openapi::{Schemas, error_schema, failure, reference};
@@ -15,7 +16,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::{Response, header};
 use bytes::Bytes;
-use hob_wire::rooms::tool::{Executed, List, ListParams, ToolSpec};
+use hob_wire::rooms::tool::{Describe, DescribeParams, Executed, List, ListParams, ToolSpec};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -51,7 +52,10 @@ pub(crate) async fn execute(
     };
     let peer = shared::peer(&principal, SURFACE);
     let caller = desk.shared.bus.caller_as(peer)?;
-    let params = json!({ "name": name, "args": args }).to_string();
+    // The room answers a call of no tool in words for a model; here it is a wrong address.
+    let wanted = DescribeParams { name, wait: false };
+    caller.call::<Describe>(&wanted).await?;
+    let params = json!({ "name": wanted.name, "args": args }).to_string();
     let params = Some(Bytes::from(params));
     let answer = caller
         .call_raw("tool.execute", params, Some(&trace))

@@ -44,6 +44,11 @@ pub(crate) async fn get(house: &House, path: &str, token: &str) -> Answer {
 
 /// `POST /api/rpc/METHOD` with the holder's token; `body` is sent as it is.
 pub(crate) async fn rpc(house: &House, token: &str, method: &str, body: &str) -> Answer {
+    post(house, token, &format!("/api/rpc/{method}"), body).await
+}
+
+/// `POST PATH` with the holder's token; `body` is sent as it is.
+pub(crate) async fn post(house: &House, token: &str, path: &str, body: &str) -> Answer {
     let length = body.len().to_string();
     let bearer = format!("Bearer {token}");
     let fields = [
@@ -51,12 +56,7 @@ pub(crate) async fn rpc(house: &House, token: &str, method: &str, body: &str) ->
         ("Content-Type", "application/json"),
         ("Content-Length", &length),
     ];
-    send(
-        house,
-        &head(house, "POST", &format!("/api/rpc/{method}"), &fields),
-        body,
-    )
-    .await
+    send(house, &head(house, "POST", path, &fields), body).await
 }
 
 /// A request head with the right `Host`.

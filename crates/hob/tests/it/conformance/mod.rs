@@ -24,4 +24,5 @@ mod scopes;
 mod sessions;
 mod settings;
 mod surfaces;
+mod tools;
 pub(crate) mod wire;
