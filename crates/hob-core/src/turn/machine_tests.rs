@@ -399,6 +399,11 @@ fn any_event() -> impl Strategy<Value = Event> {
             micro_dollars: None,
             at: 1
         }),
+        Just(Event::Charged {
+            tokens: 1,
+            micro_dollars: 1,
+            at: 1
+        }),
         Just(Event::Retried { at: 1 }),
         Just(Event::Restarted { at: 1 }),
         Just(Event::OutOfMoney { at: 1 }),

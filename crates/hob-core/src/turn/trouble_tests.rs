@@ -101,6 +101,73 @@ fn what_a_lost_attempt_may_have_cost_counts() {
     );
 }
 
+/// What runs below this one have cost.
+fn charged(tokens: u64, micro_dollars: u64) -> Event {
+    Event::Charged {
+        tokens,
+        micro_dollars,
+        at: 2,
+    }
+}
+
+#[test]
+fn what_children_cost_counts_at_any_time_and_stops_nothing_by_itself() {
+    let limits = Limits {
+        micro_dollars: 10,
+        ..Limits::DEFAULT
+    };
+    // Before the first step, while the model thinks, and while a call is at work.
+    let mut turn = Turn::new(limits);
+    assert_eq!(feed(&mut turn, charged(1, 1)), []);
+    assert_eq!(feed(&mut turn, Event::Begin { at: 1 }), [call_model(1, 1)]);
+    assert_eq!(feed(&mut turn, charged(2, 2)), []);
+    feed(&mut turn, answer(&[("a", EffectClass::Pure)], false));
+    let before = turn.spent();
+    assert_eq!(feed(&mut turn, charged(4, u64::MAX)), []);
+    let spent = turn.spent();
+    assert_eq!(spent.tokens, before.tokens + 4);
+    assert_eq!(spent.micro_dollars, u64::MAX, "the sum does not wrap");
+    assert_eq!(
+        (spent.steps, spent.error_streak),
+        (before.steps, before.error_streak)
+    );
+    assert_eq!(turn.calls().len(), 1, "the call goes on");
+}
+
+#[test]
+fn what_children_cost_forbids_the_next_step() {
+    let limits = Limits {
+        tokens: 1_000,
+        micro_dollars: 1_000,
+        ..Limits::DEFAULT
+    };
+    for (event, next) in [
+        (charged(900, 900), call_model(2, 1)),
+        (charged(1_000, 0), finish(Cause::TokenLimit)),
+        (charged(0, 1_000), finish(Cause::MoneyLimit)),
+    ] {
+        let mut turn = begun(limits);
+        feed(&mut turn, answer(&[("a", EffectClass::Pure)], false));
+        feed(&mut turn, decided("a", true));
+        feed(&mut turn, event);
+        let done = Event::ToolDone {
+            call: "a".into(),
+            failed: false,
+            at: 5,
+        };
+        assert_eq!(feed(&mut turn, done), [next]);
+    }
+}
+
+#[test]
+fn an_ended_run_is_charged_nothing_more() {
+    let mut turn = begun(Limits::DEFAULT);
+    feed(&mut turn, Event::Cancelled { at: 2 });
+    let spent = turn.spent();
+    assert_eq!(feed(&mut turn, charged(5, 5)), []);
+    assert_eq!(turn.spent(), spent);
+}
+
 #[test]
 fn an_answer_that_does_not_fit_is_asked_for_once_more() {
     let mut turn = begun(Limits::DEFAULT);
