@@ -945,7 +945,9 @@ export type NeedKind =
   /** A switch: when true, the call also reaches the network, whatever the tool's tier. */
   | "network"
   /** A session, by its key; the caller's own when missing. */
-  | "session";
+  | "session"
+  /** Something of the house itself: what such a call tells is no look inside the workspace. */
+  | "house";
 
 /** Where a setting's value comes from; the later beats the earlier. */
 export type Origin = "default" | "file" | "env";

@@ -76,6 +76,7 @@ fn need(need: &Need) -> String {
         NeedKind::Command => "a command",
         NeedKind::Network => "the network",
         NeedKind::Session => "a session",
+        NeedKind::House => "the house",
     };
     format!("{what} in `{}`", need.arg)
 }

@@ -138,6 +138,8 @@ pub enum NeedKind {
     Network,
     /// A session, by its key; the caller's own when missing.
     Session,
+    /// Something of the house itself: what such a call tells is no look inside the workspace.
+    House,
 }
 
 /// For whom and where a tool runs.

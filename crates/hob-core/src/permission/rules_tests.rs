@@ -288,3 +288,12 @@ fn another_session_is_asked_for_and_the_own_is_not() {
     let asks = matches!(verdict(&both, &json!("a.txt"), None), Verdict::Ask { .. });
     assert!(asks);
 }
+
+#[test]
+fn what_the_house_knows_of_itself_is_asked_for() {
+    let look = tool(Tier::Read, Effect::Pure, &[NeedKind::House]);
+    for words in [json!(null), json!("any")] {
+        let asks = matches!(verdict(&look, &words, None), Verdict::Ask { .. });
+        assert!(asks, "{words}");
+    }
+}

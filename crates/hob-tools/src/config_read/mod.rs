@@ -8,7 +8,7 @@ use crate::{Entry, Ground, arguments};
 use hob_core::permission::Work;
 use hob_wire::rooms::config;
 use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -42,7 +42,10 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Read,
         effect: Effect::Pure,
-        needs: Vec::new(),
+        needs: vec![Need {
+            kind: NeedKind::House,
+            arg: "key".to_owned(),
+        }],
         approval: "Show the settings".to_owned(),
         timeout_ms: None,
     }

@@ -6,7 +6,7 @@ use crate::{Entry, Ground, arguments};
 use hob_core::permission::Work;
 use hob_wire::rooms::session;
 use hob_wire::rooms::tool::Executed;
-use hob_wire::work::{Effect, Tier, ToolSpec};
+use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,7 +51,10 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Read,
         effect: Effect::Pure,
-        needs: Vec::new(),
+        needs: vec![Need {
+            kind: NeedKind::House,
+            arg: "kind".to_owned(),
+        }],
         approval: "List the sessions".to_owned(),
         timeout_ms: None,
     }
