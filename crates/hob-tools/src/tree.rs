@@ -7,7 +7,7 @@ use crate::change::Step;
 use crate::put::open_folder;
 use crate::spot::{Node, Refused, Spot};
 use crate::{beneath, protected};
-use rustix::fs::Dir;
+use rustix::fs::{Dir, FileType};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -114,15 +114,24 @@ impl Walk {
 
 /// The names in a folder, in order; none for one that is not text.
 pub(crate) fn names(folder: &OwnedFd) -> Result<Vec<Option<String>>, rustix::io::Errno> {
-    let mut names = Vec::new();
+    let entries = entries(folder)?.into_iter();
+    Ok(entries.map(|(name, _)| name).collect())
+}
+
+/// The same, each with what the folder says it is; some file systems do not say.
+pub(crate) fn entries(
+    folder: &OwnedFd,
+) -> Result<Vec<(Option<String>, FileType)>, rustix::io::Errno> {
+    let mut entries = Vec::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
-        match entry.file_name().to_str() {
-            Ok("." | "..") => {}
-            Ok(name) => names.push(Some(name.to_owned())),
-            Err(_) => names.push(None),
-        }
+        let name = match entry.file_name().to_str() {
+            Ok("." | "..") => continue,
+            Ok(name) => Some(name.to_owned()),
+            Err(_) => None,
+        };
+        entries.push((name, entry.file_type()));
     }
-    names.sort_unstable();
-    Ok(names)
+    entries.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    Ok(entries)
 }

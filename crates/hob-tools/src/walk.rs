@@ -7,7 +7,7 @@
 use crate::Ground;
 use crate::beneath::{self, NotOpened};
 use crate::put::open_folder;
-use crate::tree::names;
+use crate::tree::entries;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, statat};
 use std::fs::File;
@@ -136,6 +136,14 @@ pub(crate) fn walk(
     }
 }
 
+/// An entry of a folder.
+#[derive(Clone, Copy)]
+struct Entry<'w> {
+    folder: &'w OwnedFd,
+    name: &'w str,
+    kind: FileType,
+}
+
 struct Walker<'w> {
     way: Way<'w>,
     root_real: PathBuf,
@@ -150,25 +158,30 @@ impl Walker<'_> {
             return ControlFlow::Continue(());
         }
         // A folder that cannot be read has nothing to show.
-        let Ok(entries) = names(folder) else {
+        let Ok(entries) = entries(folder) else {
             return ControlFlow::Continue(());
         };
         let known = self.ignores.len();
-        let has_patterns = |name: &Option<String>| {
+        let has_patterns = |(name, _): &(Option<String>, FileType)| {
             let name = name.as_deref();
             name.is_some_and(|name| IGNORE_FILES.contains(&name))
         };
         if entries.iter().any(has_patterns) {
             self.push_ignores(folder, Path::new(path));
         }
-        for name in entries.into_iter().flatten() {
-            self.meet(folder, path, &name, depth)?;
+        for (name, kind) in entries {
+            if let Some(name) = name {
+                let kind = known_kind(folder, &name, kind);
+                let name = name.as_str();
+                self.meet(Entry { folder, name, kind }, path, depth)?;
+            }
         }
         self.ignores.truncate(known);
         ControlFlow::Continue(())
     }
 
-    fn meet(&mut self, folder: &OwnedFd, path: &str, name: &str, depth: usize) -> ControlFlow<End> {
+    fn meet(&mut self, entry: Entry<'_>, path: &str, depth: usize) -> ControlFlow<End> {
+        let Entry { folder, name, kind } = entry;
         self.seen += 1;
         if self.seen > ENTRIES_MAX {
             return ControlFlow::Break(End::TooMuch);
@@ -176,10 +189,6 @@ impl Walker<'_> {
         if self.way.stop.is_told() {
             return ControlFlow::Break(End::Stopped);
         }
-        let Ok(found) = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            return ControlFlow::Continue(());
-        };
-        let kind = FileType::from_raw_mode(found.st_mode);
         let path = match path {
             "" => name.to_owned(),
             path => format!("{path}/{name}"),
@@ -239,6 +248,18 @@ impl Walker<'_> {
             self.ignores.extend(patterns.build());
         }
     }
+}
+
+/// What an entry is: as the folder says, or looked up where it does not. It only decides what is
+/// shown; whatever is opened is looked at again.
+fn known_kind(folder: &OwnedFd, name: &str, said: FileType) -> FileType {
+    if said != FileType::Unknown {
+        return said;
+    }
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    found.map_or(FileType::Unknown, |found| {
+        FileType::from_raw_mode(found.st_mode)
+    })
 }
 
 /// Opens a file that is no link and no device; waits for nobody.
