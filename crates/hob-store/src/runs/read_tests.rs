@@ -47,6 +47,7 @@ fn queries() -> Vec<String> {
         costs::BY_DAY,
         costs::OF_SESSION,
         remove::HAS_LIVE,
+        remove::IS_COUNTED,
         remove::HAS_RUNS,
         remove::NEXT,
         remove::ENTRIES,

@@ -10,12 +10,19 @@ use rusqlite::{OptionalExtension, Row};
 /// Journal entries removed in one step.
 const JOURNAL_STEP: i64 = 256;
 
-/// Refuses to delete a session whose runs have not ended; says whether it has runs.
+/// Refuses to delete a session whose runs have not ended, or whose cost a run above still counts;
+/// says whether it has runs.
 pub(crate) fn check(batch: &Batch<'_>, session: i64, name: &str) -> Result<bool, Trouble> {
     let live = batch.sql.prepare_cached(HAS_LIVE)?.exists([session])?;
     if live {
         return Err(StoreError::Conflict(format!(
             "The session '{name}' has a run that has not ended, so it cannot be deleted. Stop the run first."
+        ))
+        .into());
+    }
+    if batch.sql.prepare_cached(IS_COUNTED)?.exists([session])? {
+        return Err(StoreError::Conflict(format!(
+            "The session '{name}' is the work of a sub-agent whose starter still runs, so it cannot be deleted. Stop that run first."
         ))
         .into());
     }
@@ -73,6 +80,9 @@ fn drop_blobs(batch: &mut Batch<'_>, named: Vec<Option<Hash>>) -> rusqlite::Resu
 
 pub(crate) const HAS_LIVE: &str =
     "SELECT 1 FROM runs INDEXED BY runs_live WHERE session = ?1 AND state <> 'done'";
+pub(crate) const IS_COUNTED: &str = "SELECT 1 FROM runs AS child
+    JOIN runs AS parent ON parent.id = child.parent
+    WHERE child.session = ?1 AND parent.state <> 'done'";
 pub(crate) const HAS_RUNS: &str = "SELECT 1 FROM runs WHERE session = ?1";
 pub(crate) const NEXT: &str = "SELECT row_id FROM runs WHERE session = ?1 LIMIT 1";
 pub(crate) const ENTRIES: &str = "DELETE FROM journal WHERE run = ?1

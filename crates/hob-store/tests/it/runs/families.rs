@@ -203,3 +203,25 @@ async fn the_session_of_the_first_parent_pays() {
     pay(&first, "f/1", 10).await.unwrap();
     store.close().await;
 }
+
+#[tokio::test]
+async fn a_child_is_not_forgotten_while_its_parent_counts_it() {
+    let home = Home::new();
+    let store = home.open();
+    let parent = store.accept(run("parent", "x")).await;
+    let born = store.accept(child(&parent, "help")).await;
+    let mut ended = step(&born, born.journal_len, RunState::Done);
+    ended.summary.cost = cost(Some(7), 3);
+    store.write_step(ended).await.unwrap();
+    let session = SessionRef::parse("help");
+    let refused = store.delete_session(&session).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Conflict(_)), "{refused:?}");
+    let family = store.family_cost(&parent.id).await.unwrap();
+    assert_eq!(family.micro_dollars, Some(7));
+
+    let index = store.run(&parent.id).await.unwrap().journal_len;
+    let over = step(&parent, index, RunState::Done);
+    store.write_step(over).await.unwrap();
+    store.delete_session(&session).await.unwrap();
+    store.close().await;
+}
