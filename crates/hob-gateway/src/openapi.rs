@@ -41,12 +41,23 @@ pub fn document() -> Value {
     paths.insert("/api/rpc/{method}".to_owned(), any_method());
     paths.insert("/api/tools/{tool}".to_owned(), any_tool());
     paths.insert("/api/tools/openapi.json".to_owned(), tools_document());
+    let about = "Every method of the bus as one POST. The same methods, and events, are on the WebSocket at /ws.";
+    frame("hob", about, paths, schemas)
+}
+
+/// A whole document of these paths.
+pub(crate) fn frame(
+    title: &str,
+    about: &str,
+    paths: Map<String, Value>,
+    schemas: Schemas,
+) -> Value {
     json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "hob",
+            "title": title,
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Every method of the bus as one POST. The same methods, and events, are on the WebSocket at /ws.",
+            "description": about,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
@@ -236,10 +247,6 @@ pub(crate) struct Schemas {
 impl Schemas {
     pub(crate) fn insert(&mut self, name: &str, schema: Value) {
         self.components.insert(name.to_owned(), schema);
-    }
-
-    pub(crate) fn into_components(self) -> Map<String, Value> {
-        self.components
     }
 
     /// Files a schema under `name` and its definitions under their room; gives back `name`.

@@ -7,7 +7,7 @@
 //! names a schema of it.
 
 use crate::http::{Desk, JSON, Known, RequestId};
-use crate::openapi::{Schemas, error_schema, failure, reference};
+use crate::openapi::{Schemas, error_schema, failure, frame, reference};
 use crate::refusal::Refusal;
 use crate::rest::read_params;
 use crate::shared;
@@ -82,22 +82,8 @@ pub fn document(tools: &[ToolSpec]) -> Value {
         let operation = operation(tool, &result, &mut schemas);
         paths.insert(path, json!({ "post": operation }));
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "hob tools",
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": "Every tool as one POST, run as the caller's own act: it needs the scope control and is recorded.",
-            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
-        },
-        "servers": [{ "url": "/" }],
-        "security": [{ "bearer": [] }],
-        "paths": paths,
-        "components": {
-            "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
-            "schemas": schemas.into_components(),
-        },
-    })
+    let about = "Every tool as one POST, run as the caller's own act: it needs the scope control and is recorded.";
+    frame("hob tools", about, paths, schemas)
 }
 
 fn operation(tool: &ToolSpec, result: &str, schemas: &mut Schemas) -> Value {

@@ -117,6 +117,18 @@ pub enum Tier {
     External,
 }
 
+impl Tier {
+    /// Its word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Read => "read",
+            Tier::Write => "write",
+            Tier::Exec => "exec",
+            Tier::External => "external",
+        }
+    }
+}
+
 /// An argument that a permission rule can match by what it names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -124,6 +136,13 @@ pub struct Need {
     pub kind: NeedKind,
     /// The argument that names it.
     pub arg: String,
+}
+
+impl Need {
+    pub fn new(kind: NeedKind, arg: &str) -> Need {
+        let arg = arg.to_owned();
+        Need { kind, arg }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -178,6 +197,17 @@ pub enum RuleDecision {
     Ask,
 }
 
+impl RuleDecision {
+    /// Its word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            RuleDecision::Allow => "allow",
+            RuleDecision::Deny => "deny",
+            RuleDecision::Ask => "ask",
+        }
+    }
+}
+
 /// What the house does with a call that no stored rule covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -193,6 +223,18 @@ pub enum Mode {
     Full,
 }
 
+impl Mode {
+    /// Its word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::ReadOnly => "read-only",
+            Mode::Ask => "ask",
+            Mode::Workspace => "workspace",
+            Mode::Full => "full",
+        }
+    }
+}
+
 /// How far an answer reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -204,3 +246,20 @@ pub enum Reach {
     Folder,
     Always,
 }
+
+impl Reach {
+    /// Its word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reach::Once => "once",
+            Reach::Run => "run",
+            Reach::Session => "session",
+            Reach::Folder => "folder",
+            Reach::Always => "always",
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "work_tests.rs"]
+mod tests;

@@ -91,6 +91,18 @@ impl Terminal {
         self.line(text)
     }
 
+    /// Prints a result: as a document, or as `draw` draws it.
+    pub fn shown<T: serde::Serialize>(
+        &self,
+        result: &T,
+        draw: fn(&T, &Screen) -> Vec<String>,
+    ) -> io::Result<()> {
+        if self.json {
+            return self.document(result);
+        }
+        self.lines(draw(result, &self.screen))
+    }
+
     /// Prints bytes as they are.
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);

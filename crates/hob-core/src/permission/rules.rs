@@ -93,9 +93,9 @@ pub fn decide(call: &Call<'_>, book: &RuleBook) -> Verdict {
             rule: RULE_CEILING.to_owned(),
             reason: format!(
                 "This run may use tools up to the tier '{}', and this call of '{}' is of the tier '{}'. Go on without it.",
-                word(ceiling),
+                ceiling.name(),
                 call.tool.name,
-                word(facts.tier)
+                facts.tier.name()
             ),
         };
     }
@@ -127,7 +127,7 @@ pub fn is_change_of_files(call: &Call<'_>) -> bool {
 
 /// What the house does with a call that no stored rule covers.
 fn by_mode(call: &Call<'_>, facts: &Facts<'_>) -> Verdict {
-    let rule = || format!("mode:{}", mode_word(call.scene.mode));
+    let rule = || format!("mode:{}", call.scene.mode.name());
     let looks_only = facts.tier == Tier::Read && call.tool.effect == Effect::Pure;
     if looks_only && (call.tool.needs.is_empty() || is_inside(facts) || is_own(call)) {
         return Verdict::Allow {
@@ -179,24 +179,6 @@ fn is_own(call: &Call<'_>) -> bool {
         };
         need.kind == NeedKind::Session && names_own
     })
-}
-
-fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::ReadOnly => "read-only",
-        Mode::Ask => "ask",
-        Mode::Workspace => "workspace",
-        Mode::Full => "full",
-    }
-}
-
-pub(super) fn word(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Read => "read",
-        Tier::Write => "write",
-        Tier::Exec => "exec",
-        Tier::External => "external",
-    }
 }
 
 #[cfg(test)]

@@ -184,7 +184,14 @@ impl Stranger {
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn();
-        Stranger(started.expect("started"))
+        let stranger = Stranger(started.expect("started"));
+        // A spawn returns while the kernel is still laying out the new program: until then its
+        // environment reads as empty.
+        let environ = format!("/proc/{}/environ", stranger.0.id());
+        while std::fs::read(&environ).expect("ours to read").is_empty() {
+            std::thread::yield_now();
+        }
+        stranger
     }
 }
 

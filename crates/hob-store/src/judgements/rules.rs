@@ -118,7 +118,7 @@ pub(super) fn insert(
         .execute((
             &rule.id,
             &terms.tool,
-            scope(terms.scope),
+            terms.scope.name(),
             session.map(|owner| owner.row_id),
             run.map(|run| run.0.as_bytes().to_vec()),
             to_json(terms)?,
@@ -262,16 +262,6 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
         session: optional_uuid(row, 6)?.map(SessionId),
         duplicate: false,
     })
-}
-
-fn scope(scope: Reach) -> &'static str {
-    match scope {
-        Reach::Once => "once",
-        Reach::Run => "run",
-        Reach::Session => "session",
-        Reach::Folder => "folder",
-        Reach::Always => "always",
-    }
 }
 
 const SELECT: &str = "SELECT r.id, r.terms, r.created_at, r.created_by, r.expires_at, r.session,

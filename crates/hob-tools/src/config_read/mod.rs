@@ -42,10 +42,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Read,
         effect: Effect::Pure,
-        needs: vec![Need {
-            kind: NeedKind::House,
-            arg: "key".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::House, "key")],
         approval: "Show the settings".to_owned(),
         timeout_ms: None,
     }

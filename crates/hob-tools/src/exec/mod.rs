@@ -89,18 +89,13 @@ fn spec() -> ToolSpec {
         tier: Tier::Exec,
         effect: Effect::Opaque,
         needs: vec![
-            need(NeedKind::Command, "command"),
-            need(NeedKind::Path, "cwd"),
-            need(NeedKind::Network, "network"),
+            Need::new(NeedKind::Command, "command"),
+            Need::new(NeedKind::Path, "cwd"),
+            Need::new(NeedKind::Network, "network"),
         ],
         approval: "Run {command}".to_owned(),
         timeout_ms: Some(ROOM_TIMEOUT_MS),
     }
-}
-
-fn need(kind: NeedKind, arg: &str) -> Need {
-    let arg = arg.to_owned();
-    Need { kind, arg }
 }
 
 fn look(work: &Work, ground: &Ground) -> Look {

@@ -44,10 +44,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Read,
         effect: Effect::Pure,
-        needs: vec![Need {
-            kind: NeedKind::Path,
-            arg: "path".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::Path, "path")],
         approval: "List {path}".to_owned(),
         timeout_ms: None,
     }

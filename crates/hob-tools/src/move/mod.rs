@@ -27,10 +27,6 @@ struct Args {
 }
 
 fn spec() -> ToolSpec {
-    let need = |arg: &str| Need {
-        kind: NeedKind::Path,
-        arg: arg.to_owned(),
-    };
     ToolSpec {
         name: "move".to_owned(),
         aliases: vec!["fs.move".to_owned()],
@@ -53,7 +49,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Write,
         effect: Effect::Probeable,
-        needs: vec![need("from"), need("to")],
+        needs: vec![Need::new(NeedKind::Path, "from"), Need::new(NeedKind::Path, "to")],
         approval: "Move {from} to {to}".to_owned(),
         timeout_ms: None,
     }

@@ -57,10 +57,6 @@ enum Action {
 }
 
 fn spec() -> ToolSpec {
-    let need = |kind, arg: &str| {
-        let arg = arg.to_owned();
-        Need { kind, arg }
-    };
     ToolSpec {
         name: "process".to_owned(),
         aliases: Vec::new(),
@@ -111,9 +107,9 @@ fn spec() -> ToolSpec {
         tier: Tier::Exec,
         effect: Effect::Probeable,
         needs: vec![
-            need(NeedKind::Command, "command"),
-            need(NeedKind::Path, "cwd"),
-            need(NeedKind::Network, "network"),
+            Need::new(NeedKind::Command, "command"),
+            Need::new(NeedKind::Path, "cwd"),
+            Need::new(NeedKind::Network, "network"),
         ],
         approval: "Background process: {action}".to_owned(),
         timeout_ms: None,

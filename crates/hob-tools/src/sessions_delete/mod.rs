@@ -46,10 +46,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Write,
         effect: Effect::Keyed,
-        needs: vec![Need {
-            kind: NeedKind::Session,
-            arg: "sessionKey".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::Session, "sessionKey")],
         approval: "Delete the session {sessionKey}".to_owned(),
         timeout_ms: None,
     }

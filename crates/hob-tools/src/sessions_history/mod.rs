@@ -63,10 +63,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Read,
         effect: Effect::Pure,
-        needs: vec![Need {
-            kind: NeedKind::Session,
-            arg: "sessionKey".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::Session, "sessionKey")],
         approval: "Read what was said in {sessionKey}".to_owned(),
         timeout_ms: None,
     }

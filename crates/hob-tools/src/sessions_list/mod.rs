@@ -51,10 +51,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Read,
         effect: Effect::Pure,
-        needs: vec![Need {
-            kind: NeedKind::House,
-            arg: "kind".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::House, "kind")],
         approval: "List the sessions".to_owned(),
         timeout_ms: None,
     }

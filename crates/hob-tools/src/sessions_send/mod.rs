@@ -51,10 +51,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Write,
         effect: Effect::Keyed,
-        needs: vec![Need {
-            kind: NeedKind::Session,
-            arg: "sessionKey".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::Session, "sessionKey")],
         approval: "Say in {sessionKey}: {message}".to_owned(),
         timeout_ms: None,
     }

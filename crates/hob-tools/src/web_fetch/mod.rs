@@ -99,10 +99,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::External,
         effect: Effect::Pure,
-        needs: vec![Need {
-            kind: NeedKind::Host,
-            arg: "url".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::Host, "url")],
         approval: "Fetch {url}".to_owned(),
         timeout_ms: Some(TOOL_WAIT_MS),
     }

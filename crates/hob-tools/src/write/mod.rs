@@ -52,10 +52,7 @@ fn spec() -> ToolSpec {
         }),
         tier: Tier::Write,
         effect: Effect::Probeable,
-        needs: vec![Need {
-            kind: NeedKind::Path,
-            arg: "path".to_owned(),
-        }],
+        needs: vec![Need::new(NeedKind::Path, "path")],
         approval: "Write {path}".to_owned(),
         timeout_ms: None,
     }

@@ -4,8 +4,8 @@
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::render::audit;
 use crate::render::words::{grouped, one_line};
-use crate::render::{Screen, audit};
 use crate::terminal::Terminal;
 use crate::tree::text;
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -143,7 +143,7 @@ async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         limit: Some(matches.get_one::<u32>("limit").copied().unwrap_or(PAGE)),
     };
     let page = client.call::<List>(&params).await?;
-    print(context, &page, audit::list)
+    Ok(context.terminal.shown(&page, audit::list)?)
 }
 
 async fn verify(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -154,7 +154,7 @@ async fn verify(context: &Context, matches: &ArgMatches) -> Result<(), Failure> 
         let client = context.client().await?;
         client.call::<Verify>(&VerifyParams { head }).await?
     };
-    print(context, &found, audit::verified)?;
+    context.terminal.shown(&found, audit::verified)?;
     match &found.problem {
         None => Ok(()),
         // It was said already.
@@ -245,16 +245,4 @@ async fn copy(
             Terminal::note(format!("{} entries …", grouped(entries)));
         }
     }
-}
-
-fn print<T: serde::Serialize>(
-    context: &Context,
-    result: &T,
-    draw: fn(&T, &Screen) -> Vec<String>,
-) -> Result<(), Failure> {
-    let terminal = &context.terminal;
-    if terminal.json {
-        return Ok(terminal.document(result)?);
-    }
-    Ok(terminal.lines(draw(result, terminal.screen()))?)
 }

@@ -1,7 +1,7 @@
 //! Lines about a run: its calls, what it cost, how it ended, what had happened. Pure.
 
 use crate::render::words::{count, cut, dollars, grouped, one_line, width, wrap};
-use crate::render::{Screen, Tone, moment, rules};
+use crate::render::{Screen, Tone, moment};
 use hob_wire::content::{Part, ToolCall, ToolResult};
 use hob_wire::rooms::agent::{CallState, CallView, Cost, RunCompletedPayload, RunView};
 use hob_wire::rooms::permission::{Answered, Decision, Denial, Question, Reach};
@@ -173,7 +173,7 @@ pub fn answered_elsewhere(answered: &Answered) -> String {
     let what = match (answered.decision, answered.scope) {
         (Decision::Deny, _) => "denied".to_owned(),
         (Decision::Allow, Reach::Once) => "allowed".to_owned(),
-        (Decision::Allow, scope) => format!("allowed ({})", rules::scope(scope)),
+        (Decision::Allow, scope) => format!("allowed ({})", scope.name()),
     };
     match by.as_str() {
         "deadline" => "Nobody answered in time: denied.".to_owned(),

@@ -44,7 +44,7 @@ fn call(entry: &AuditEntry) -> String {
         return String::new();
     };
     if let Ok(terms) = Terms::deserialize(&entry.matter["terms"]) {
-        let says = rules::decision(terms.decision);
+        let says = terms.decision.name();
         return format!("{says} {}, {}", rules::calls(&terms), rules::reach(&terms));
     }
     let args = entry.matter.get("args").cloned().unwrap_or_default();

@@ -4,7 +4,7 @@ use super::table::Table;
 use super::words::one_line;
 use super::{Screen, Tone, moment, runs};
 use crate::tree::text::quoted;
-use hob_wire::rooms::permission::{Mode, Reach, Rule, RuleDecision, Rules, Terms};
+use hob_wire::rooms::permission::{Mode, Reach, Rule, Rules, Terms};
 use std::fmt::Write;
 
 /// Letters of an id that a list shows at least; as many more as tell its rules apart.
@@ -28,7 +28,7 @@ pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
     for rule in &page.rules {
         table.row(vec![
             one_line(&rule.id).chars().take(letters).collect(),
-            decision(rule.terms.decision).to_owned(),
+            rule.terms.decision.name().to_owned(),
             calls(&rule.terms),
             reach(&rule.terms),
             expires(rule, screen),
@@ -68,7 +68,7 @@ pub fn removed(rule: &Rule, screen: &Screen) -> Vec<String> {
 /// A whole rule: `allow write in folder /work, until 2026-11-22 21:37`.
 fn sentence(rule: &Rule, screen: &Screen) -> String {
     let terms = &rule.terms;
-    let mut out = format!("{} {}", decision(terms.decision), calls(terms));
+    let mut out = format!("{} {}", terms.decision.name(), calls(terms));
     out.push_str(match terms.scope {
         Reach::Always => ", ",
         Reach::Once | Reach::Run | Reach::Session | Reach::Folder => " in ",
@@ -135,8 +135,8 @@ pub fn add_words(terms: &Terms) -> Vec<String> {
     flags.extend(matches.map(|(name, pattern)| ("match", format!("{name}={pattern}"))));
     flags.extend(terms.path.clone().map(|path| ("path", path)));
     flags.extend(terms.host.clone().map(|host| ("host", host)));
-    flags.push(("decision", decision(terms.decision).to_owned()));
-    flags.push(("scope", scope(terms.scope).to_owned()));
+    flags.push(("decision", terms.decision.name().to_owned()));
+    flags.push(("scope", terms.scope.name().to_owned()));
     flags.extend(terms.session_key.clone().map(|key| ("session", key)));
     flags.extend(terms.run_id.map(|run| ("run", run.to_string())));
     flags.extend(terms.folder.clone().map(|folder| ("folder", folder)));
@@ -175,24 +175,6 @@ fn shell_word(value: &str) -> String {
     }
     out.push('\'');
     out
-}
-
-pub fn decision(decision: RuleDecision) -> &'static str {
-    match decision {
-        RuleDecision::Allow => "allow",
-        RuleDecision::Deny => "deny",
-        RuleDecision::Ask => "ask",
-    }
-}
-
-pub fn scope(scope: Reach) -> &'static str {
-    match scope {
-        Reach::Once => "once",
-        Reach::Run => "run",
-        Reach::Session => "session",
-        Reach::Folder => "folder",
-        Reach::Always => "always",
-    }
 }
 
 fn mode(mode: Mode) -> String {

@@ -5,7 +5,7 @@ use super::words::{many_lines, one_line};
 use super::{Screen, Tone, moment, rules};
 use crate::tree::text::quoted;
 use hob_wire::rooms::permission::Questions;
-use hob_wire::rooms::tool::{Tier, Tools};
+use hob_wire::rooms::tool::Tools;
 
 pub fn list(found: &Tools, screen: &Screen) -> Vec<String> {
     let mut table = Table::new()
@@ -16,7 +16,7 @@ pub fn list(found: &Tools, screen: &Screen) -> Vec<String> {
         let first = tool.description.lines().next().unwrap_or_default();
         table.row(vec![
             one_line(&tool.name),
-            tier(tool.tier).to_owned(),
+            tool.tier.name().to_owned(),
             one_line(first),
         ]);
     }
@@ -33,7 +33,11 @@ pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        let heading = format!("{} ({})", one_line(&question.sentence), tier(question.tier));
+        let heading = format!(
+            "{} ({})",
+            one_line(&question.sentence),
+            question.tier.name()
+        );
         lines.push(screen.paint(Tone::Heading, &heading));
         let preview = question.preview.as_deref().unwrap_or_default();
         lines.extend(
@@ -52,20 +56,11 @@ pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
         lines.push(screen.paint(Tone::Quiet, &place));
         lines.push(screen.paint(Tone::Quiet, &answer));
         for offer in &question.offers {
-            let (scope, calls) = (rules::scope(offer.scope), rules::calls(offer));
+            let (scope, calls) = (offer.scope.name(), rules::calls(offer));
             let place = rules::reach(offer);
             let line = format!("  y --scope {scope}: from now on allow {calls} ({place})");
             lines.push(screen.paint(Tone::Quiet, &line));
         }
     }
     lines
-}
-
-fn tier(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Read => "read",
-        Tier::Write => "write",
-        Tier::Exec => "exec",
-        Tier::External => "external",
-    }
 }

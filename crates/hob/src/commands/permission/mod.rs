@@ -39,7 +39,7 @@ async fn add(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     let known = terms::known(&client).await;
     let rule = client.call_again::<Add>(&terms).await?;
     terms::warn(&known, &terms, context);
-    print(context, &rule, rules::added)
+    Ok(context.terminal.shown(&rule, rules::added)?)
 }
 
 async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -51,7 +51,7 @@ async fn list(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         limit: Some(matches.get_one::<u32>("limit").copied().unwrap_or(PAGE)),
     };
     let page = context.client().await?.call::<List>(&params).await?;
-    print(context, &page, rules::list)
+    Ok(context.terminal.shown(&page, rules::list)?)
 }
 
 async fn remove(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ async fn remove(context: &Context, matches: &ArgMatches) -> Result<(), Failure> 
     let client = context.client().await?;
     let rule = client.call::<Remove>(&params).await;
     let rule = rule.map_err(|error| or_see(error.into(), "hob permission list"))?;
-    print(context, &rule, rules::removed)
+    Ok(context.terminal.shown(&rule, rules::removed)?)
 }
 
 async fn pending(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ async fn pending(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         session_key: matches.get_one::<String>("session").cloned(),
     };
     let found = context.client().await?.call::<Pending>(&params).await?;
-    print(context, &found, tool::questions)
+    Ok(context.terminal.shown(&found, tool::questions)?)
 }
 
 async fn answer(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
@@ -160,7 +160,7 @@ async fn check(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
         let failure = or_see(error.into(), "hob tool list");
         terms::with_near(failure, &known, &params.tool)
     })?;
-    print(context, &checked, checked_lines)
+    Ok(context.terminal.shown(&checked, checked_lines)?)
 }
 
 fn checked_lines(checked: &Checked, screen: &Screen) -> Vec<String> {
@@ -179,18 +179,6 @@ fn checked_lines(checked: &Checked, screen: &Screen) -> Vec<String> {
             .map(|why| crate::mind::lines::sentence(why)),
     );
     out
-}
-
-fn print<T: serde::Serialize>(
-    context: &Context,
-    result: &T,
-    draw: fn(&T, &Screen) -> Vec<String>,
-) -> Result<(), Failure> {
-    let terminal = &context.terminal;
-    if terminal.json {
-        return Ok(terminal.document(result)?);
-    }
-    Ok(terminal.lines(draw(result, terminal.screen()))?)
 }
 
 fn id(matches: &ArgMatches) -> String {
