@@ -177,6 +177,33 @@ export interface Methods {
   "model.test": { params: ModelTestParams; result: ModelTested };
   /** Points an alias (`default`, `fast`, `smart`, `local`) at models, tried in order. */
   "model.set": { params: ModelSetParams; result: Alias };
+  /** Lists the services there are, with what each is doing. */
+  "service.list": { params: ServiceListParams; result: Services };
+  /** Shows what one service is doing. */
+  "service.status": { params: ServiceNameParams; result: ServiceStatus };
+  /** Starts a service and those it needs. One that runs stays as it is. */
+  "service.start": { params: ServiceStartParams; result: ServiceStatus };
+  /** Stops a service and, before it, those that need it. Answers when nothing of them lives. */
+  "service.stop": { params: ServiceNameParams; result: ServiceStatus };
+  /** Stops a service and starts it again. */
+  "service.restart": { params: ServiceStartParams; result: ServiceStatus };
+  /** Shows the last lines a service printed. */
+  "service.logs": { params: ServiceLogsParams; result: ServiceLogs };
+  /**
+   * Installs a service, or shows what that would do.
+   * It needs a person's yes, answers once the work has begun, and `service.install.progress`
+   * tells the rest.
+   */
+  "service.install": { params: ServiceInstallParams; result: ServiceInstalling };
+  /** Stops a service and removes what installing it brought. */
+  "service.uninstall": { params: ServiceNameParams; result: ServiceUninstalled };
+  /**
+   * Starts a service if it does not run, and says where it answers once it is ready.
+   * For rooms of the house: the answer may hold the service's password.
+   */
+  "service.reach": { params: ServiceNameParams; result: ServiceReached };
+  /** Speaks a text. The service is started if it does not run. */
+  "speech.say": { params: SpeechSayParams; result: SpeechSpoken };
 }
 
 /** Every event and its payload. */
@@ -232,6 +259,12 @@ export interface Events {
   "tool.output": ToolOutputPayload;
   /** A tool has ended; `run.tool` is the durable record of a run's calls. */
   "tool.finished": ToolFinishedPayload;
+  /** What a service is doing has changed. */
+  "service.status": ServiceStatus;
+  /** A line a service printed. */
+  "service.log": ServiceLogPayload;
+  /** How far an installation is. */
+  "service.install.progress": InstallProgress;
 }
 
 export interface AgentAborted {
@@ -826,6 +859,51 @@ export interface Image {
   data: string;
 }
 
+/** What installing would do. */
+export interface InstallPlan {
+  /** Nothing is to be done: it can be started. */
+  ready: boolean;
+  steps: InstallStep[];
+  /** What is still to be fetched. */
+  downloadBytes: number;
+  /** What it takes on disk in the end. */
+  diskBytes: number;
+  /** Where it goes. */
+  folder: string;
+  licences?: string[];
+  /** Why it cannot be installed here, and what to do instead. */
+  obstacle?: string | null;
+}
+
+export interface InstallProgress {
+  name: string;
+  state: InstallState;
+  /** The step under way, from 1; its number in the plan. */
+  step: number;
+  steps: number;
+  about: string;
+  bytesDone: number;
+  bytesTotal: number;
+  /** Why it failed and what to do; nothing is left half done. */
+  message?: string | null;
+}
+
+export type InstallState = "running" | "done" | "failed";
+
+export interface InstallStep {
+  /** What it does, in one line. */
+  about: string;
+  /** The command that does it, for steps that are one. */
+  command?: string | null;
+  bytes?: number | null;
+  sha256?: string | null;
+  /** Done by an earlier attempt. */
+  done?: boolean;
+}
+
+/** How a process ended: an exit code, or the name of the signal. */
+export type LastExit = number | string;
+
 export interface LogLine {
   at: number;
   /** `error`, `warn`, `info`, `debug` or `trace`. */
@@ -1407,6 +1485,42 @@ export type Scope =
   /** Also rule: tokens, config, grants, registering services. */
   | "admin";
 
+/** A service and what it is doing. */
+export interface Service {
+  name: string;
+  state: ServiceState;
+  /** Its first process, while there is one of ours. */
+  pid?: number | null;
+  port?: number | null;
+  /** Why it is so, in a sentence. */
+  detail?: string | null;
+  /** How its process last ended. */
+  lastExit?: LastExit | null;
+  /** Restarts since it was started by a person or on demand. */
+  restarts: number;
+  /** What it is, in one line. */
+  about: string;
+  /** What it does for hob, if anything. */
+  role?: ServiceRole | null;
+  /** Whether it can be started: installed, or found on this machine. */
+  installed: boolean;
+  /** Why it cannot be started here, and what to do. */
+  missing?: string | null;
+  /** Whether hob ships how to install it. */
+  installable: boolean;
+  autostart: boolean;
+  /** Runs, but was not started by hob: it is used and never stopped. */
+  adopted: boolean;
+  aliases?: string[];
+  /** Services that must be ready before it starts. */
+  needs?: string[];
+  /** The file it is described in; missing for those hob ships. */
+  file?: string | null;
+  licence?: string | null;
+  /** An installation under way, or how the last one failed. */
+  installation?: InstallProgress | null;
+}
+
 export interface ServiceInfo {
   name: string;
   version: string;
@@ -1420,8 +1534,124 @@ export interface ServiceInfo {
   connection?: number | null;
 }
 
+export interface ServiceInstallParams {
+  /** The service's name or alias. */
+  name: string;
+  /** A person has seen the plan and wants it; without it only the plan is answered. */
+  yes?: boolean;
+}
+
+/** The plan, and how far it is. */
+export interface ServiceInstalling {
+  name: string;
+  plan: InstallPlan;
+  /** Missing when only the plan was asked for. */
+  progress?: InstallProgress | null;
+}
+
+/** A line a service printed. Numbers rise by one; a hole is lines that came too fast. */
+export interface ServiceLine {
+  number: number;
+  /** Milliseconds since 1970. */
+  at: number;
+  stream: OutputStream;
+  text: string;
+}
+
+export type ServiceListParams = Record<string, never>;
+
+/** A line a service printed. Numbers rise by one; a hole is lines that came too fast. */
+export interface ServiceLogPayload {
+  name: string;
+  number: number;
+  /** Milliseconds since 1970. */
+  at: number;
+  stream: OutputStream;
+  text: string;
+}
+
+export interface ServiceLogs {
+  lines: ServiceLine[];
+  /** The file with more of them. */
+  file?: string | null;
+}
+
+export interface ServiceLogsParams {
+  /** The service's name or alias. */
+  name: string;
+  /** The most lines, the newest of them; 100 when missing. */
+  lines?: number | null;
+  /** Only lines after the one of this number. */
+  after?: number | null;
+}
+
+export interface ServiceNameParams {
+  /** The service's name or alias. */
+  name: string;
+}
+
 export interface ServiceNamed {
   service: string;
+}
+
+/** Where a service answers. */
+export interface ServiceReached {
+  name: string;
+  /** `http://127.0.0.1:PORT`, without a path. */
+  url: string;
+  /** What it must be shown to answer. */
+  password?: string | null;
+}
+
+/** What a service does for hob. */
+export type ServiceRole =
+  /** Answers chat completions. */
+  | "llm"
+  /** Speaks. */
+  | "tts"
+  /** Answers chat completions about pictures. */
+  | "vlm"
+  /** An agent of its own, with models of its own. */
+  | "agent";
+
+export interface ServiceStartParams {
+  /** The service's name or alias. */
+  name: string;
+  /** Answer once it is ready or has failed, instead of once it is starting. */
+  wait?: boolean;
+}
+
+export type ServiceState =
+  | "stopped" | "starting" | "running" | "stopping"
+  /** It ended and is started again after a while. */
+  | "backoff"
+  /** It ended too often, or could not be started; only a person starts it again. */
+  | "failed";
+
+/** What a service is doing. */
+export interface ServiceStatus {
+  name: string;
+  state: ServiceState;
+  /** Its first process, while there is one of ours. */
+  pid?: number | null;
+  port?: number | null;
+  /** Why it is so, in a sentence. */
+  detail?: string | null;
+  /** How its process last ended. */
+  lastExit?: LastExit | null;
+  /** Restarts since it was started by a person or on demand. */
+  restarts: number;
+}
+
+export interface ServiceUninstalled {
+  name: string;
+  freedBytes: number;
+}
+
+export interface Services {
+  services: Service[];
+  /** Files of the home that could not be read as descriptors, each with the reason. */
+  problems?: string[];
 }
 
 /** A conversation. */
@@ -1597,6 +1827,25 @@ export interface Span {
   micros: number;
   /** Missing when it succeeded. */
   error?: string | null;
+}
+
+export interface SpeechSayParams {
+  /** At most `SPEECH_CHARS_MAX` letters; longer texts are spoken in pieces. */
+  text: string;
+  /** A voice the service knows, such as `en`, `de` or `en-us+f3`. */
+  voice?: string | null;
+  /** How fast, in percent of the ordinary: 25 to 400. */
+  speed?: number | null;
+  /** The service that speaks; the first that can when missing. */
+  service?: string | null;
+}
+
+export interface SpeechSpoken {
+  /** A WAV file, in base64. */
+  wav: string;
+  durationMs: number;
+  /** The service that spoke. */
+  service: string;
 }
 
 /** `run/daemon.json`: how a client finds the daemon of a home. */
@@ -1988,4 +2237,6 @@ export const LIMITS = {
   messageBytesMax: 4194304,
   /** Largest metadata of a session. */
   metadataBytesMax: 65536,
+  /** Letters of a text that is spoken at once. */
+  speechCharsMax: 1000,
 } as const;

@@ -42,15 +42,15 @@ pub fn document() -> Value {
     paths.insert("/api/tools/{tool}".to_owned(), any_tool());
     paths.insert("/api/tools/openapi.json".to_owned(), tools_document());
     let about = "Every method of the bus as one POST. The same methods, and events, are on the WebSocket at /ws.";
-    frame("hob", about, paths, schemas)
+    frame("hob", about, &paths, &schemas)
 }
 
 /// A whole document of these paths.
 pub(crate) fn frame(
     title: &str,
     about: &str,
-    paths: Map<String, Value>,
-    schemas: Schemas,
+    paths: &Map<String, Value>,
+    schemas: &Schemas,
 ) -> Value {
     json!({
         "openapi": "3.1.0",

@@ -83,7 +83,7 @@ pub fn document(tools: &[ToolSpec]) -> Value {
         paths.insert(path, json!({ "post": operation }));
     }
     let about = "Every tool as one POST, run as the caller's own act: it needs the scope control and is recorded.";
-    frame("hob tools", about, paths, schemas)
+    frame("hob tools", about, &paths, &schemas)
 }
 
 fn operation(tool: &ToolSpec, result: &str, schemas: &mut Schemas) -> Value {

@@ -139,6 +139,16 @@ impl Home {
         self.0.state.join("chat_history")
     }
 
+    /// Where a person describes services of their own, a file `NAME.toml` each.
+    pub fn service_files(&self) -> PathBuf {
+        self.0.config.join("services")
+    }
+
+    /// The folder of one service: what was installed, and what it keeps.
+    pub fn service(&self, name: &str) -> PathBuf {
+        self.0.data.join("services").join(name)
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.0.state.join("logs")
     }

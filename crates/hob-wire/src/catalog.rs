@@ -3,7 +3,8 @@
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
-    agent, audit, config, cost, daemon, gateway, log, model, permission, session, token, tool,
+    agent, audit, config, cost, daemon, gateway, log, model, permission, service, session, speech,
+    token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -18,6 +19,8 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     permission::METHODS,
     audit::METHODS,
     model::METHODS,
+    service::METHODS,
+    speech::METHODS,
 ];
 
 const EVENT_LISTS: &[&[EventSpec]] = &[
@@ -28,6 +31,7 @@ const EVENT_LISTS: &[&[EventSpec]] = &[
     log::EVENTS,
     permission::EVENTS,
     tool::EVENTS,
+    service::EVENTS,
 ];
 
 pub fn methods() -> impl Iterator<Item = &'static MethodSpec> {

@@ -79,4 +79,6 @@ limits! {
     MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
     /// Largest metadata of a session.
     METADATA_BYTES_MAX: usize = 64 * 1024;
+    /// Letters of a text that is spoken at once.
+    SPEECH_CHARS_MAX: usize = 1_000;
 }

@@ -10,6 +10,8 @@ pub mod gateway;
 pub mod log;
 pub mod model;
 pub mod permission;
+pub mod service;
 pub mod session;
+pub mod speech;
 pub mod token;
 pub mod tool;

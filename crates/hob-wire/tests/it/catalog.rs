@@ -7,13 +7,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 #[test]
-fn names_are_two_lower_case_words() {
+fn names_are_two_lower_case_words_or_three() {
     let names = catalog::methods().map(|spec| spec.name);
     for name in names.chain(catalog::events().map(|spec| spec.topic)) {
         let words: Vec<&str> = name.split('.').collect();
         let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
         let is_word = |word: &&str| !word.is_empty() && word.bytes().all(is_letter);
-        assert!(words.len() == 2 && words.iter().all(is_word), "{name}");
+        assert!(
+            (2..=3).contains(&words.len()) && words.iter().all(is_word),
+            "{name}"
+        );
         assert!(name.len() <= NAME_BYTES_MAX, "{name}");
     }
 }
