@@ -105,6 +105,10 @@ pub struct Services {
 }
 
 /// A service and what it is doing.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four facts that are independent of each other"
+)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
