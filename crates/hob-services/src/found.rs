@@ -1,6 +1,7 @@
 //! How a service that ships is found on a machine.
 
 use crate::descriptor::Descriptor;
+use crate::install::Recipe;
 use hob_exec::Spawner;
 use hob_kit::home::Home;
 use hob_kit::settings::Settings;
@@ -18,9 +19,14 @@ pub struct Entry {
     pub descriptor: fn() -> Descriptor,
     /// What there is to start; none: the descriptor's own command.
     pub find: Option<for<'a> fn(&'a Place<'a>) -> Finding<'a>>,
+    /// What installing it would do here; none: hob does not install it.
+    pub install: Option<for<'a> fn(&'a Place<'a>) -> Planning<'a>>,
 }
 
 pub type Finding<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
+
+/// The recipe for this machine, or what stands in its way and what to do instead, in a sentence.
+pub type Planning<'a> = Pin<Box<dyn Future<Output = Result<Recipe, String>> + Send + 'a>>;
 
 /// Where a service is looked for.
 #[derive(Clone, Copy)]
@@ -52,6 +58,8 @@ pub enum Found {
         cwd: PathBuf,
         what: String,
         model: Option<String>,
+        /// The model is the small one hob installs, which must be asked simply.
+        modest: bool,
     },
     /// It is not here.
     Missing {
