@@ -3,12 +3,13 @@
 //! Invariants: a line longer than its bound is refused as soon as it is, and never stored; a
 //! frame written is one line, whatever its payload's author put between the tokens.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use hob_wire::frame;
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 const READ_BYTES: usize = 8 * 1024;
+const READ_BYTES_MAX: usize = 256 * 1024;
 /// A buffer that grew beyond this for once is given back.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 
@@ -54,7 +55,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 return Ok(Line::TooLong);
             }
             self.buffer.reserve(READ_BYTES);
-            if self.source.read_buf(&mut self.buffer).await? == 0 {
+            // A grown buffer has room for as much again, and a writer who keeps up would fill it in
+            // one read: the bound is looked at in between.
+            let mut room = (&mut self.buffer).limit(READ_BYTES_MAX);
+            if self.source.read_buf(&mut room).await? == 0 {
                 return Ok(Line::End);
             }
         }

@@ -136,7 +136,11 @@ fn f104_a_child_that_reaches_for_hob() {
         for attack in [
             format!("cat {home}/owner.token"),
             format!("ls -A {home}"),
-            "find / -name owner.token -readable 2>/dev/null | xargs -r cat".to_owned(),
+            // Other homes of this machine are not hidden from us; ours must not be among them.
+            format!(
+                "find / -name owner.token -readable 2>/dev/null | xargs -r grep -sF {}",
+                &token[..16]
+            ),
             format!("grep -rs {} {home} /tmp /run", &token[..16]),
             format!("cat {home}/config.toml"),
             format!("cp -r {home} stolen && ls -A stolen"),
