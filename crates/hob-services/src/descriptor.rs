@@ -24,6 +24,7 @@ pub struct Descriptor {
     pub ready: Duration,
     pub liveness: Liveness,
     pub restart: Restart,
+    pub intensity: Intensity,
     /// Between SIGTERM and SIGKILL.
     pub stop: Duration,
     /// Services that must be ready before it starts.
@@ -31,10 +32,47 @@ pub struct Descriptor {
     pub autostart: bool,
     /// It is stopped after so long without being asked for.
     pub idle: Option<Duration>,
+    /// The user name its password goes with. A password is made at each start and filled in as
+    /// `{password}`; health is asked with both (HTTP Basic).
+    pub login: Option<String>,
     pub limits: ServiceLimits,
     pub guard: Guard,
     pub licence: Option<String>,
 }
+
+impl Descriptor {
+    /// A service of which nothing is known yet but its name: a process without port or health.
+    pub fn defaults(name: &str) -> Descriptor {
+        Descriptor {
+            name: name.to_owned(),
+            about: String::new(),
+            kind: Kind::Process,
+            role: None,
+            aliases: Vec::new(),
+            command: Vec::new(),
+            env: BTreeMap::new(),
+            port: Port::None,
+            health: None,
+            ready: READY,
+            liveness: Liveness::default(),
+            restart: Restart::OnFailure,
+            intensity: Intensity::default(),
+            stop: STOP,
+            needs: Vec::new(),
+            autostart: false,
+            idle: None,
+            login: None,
+            limits: ServiceLimits::default(),
+            guard: Guard::default(),
+            licence: None,
+        }
+    }
+}
+
+/// How long a service may take until it is ready, unless it says otherwise.
+pub const READY: Duration = Duration::from_secs(30);
+/// Between SIGTERM and SIGKILL, unless it says otherwise.
+pub const STOP: Duration = Duration::from_secs(2);
 
 /// How it is known that a service is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +109,32 @@ pub struct Liveness {
     pub failures: u32,
 }
 
+impl Default for Liveness {
+    fn default() -> Self {
+        Liveness {
+            every: Duration::from_secs(5),
+            timeout: Duration::from_secs(2),
+            failures: 3,
+        }
+    }
+}
+
+/// How often a service may be started again before it counts as failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intensity {
+    pub restarts: u32,
+    pub within: Duration,
+}
+
+impl Default for Intensity {
+    fn default() -> Self {
+        Intensity {
+            restarts: 10,
+            within: Duration::from_mins(5),
+        }
+    }
+}
+
 /// When a service that ended is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
@@ -95,4 +159,19 @@ pub struct Guard {
     pub os: Vec<String>,
     /// As `std::env::consts::ARCH` says it.
     pub arch: Vec<String>,
+}
+
+impl Guard {
+    /// Why it does not run on a machine of this system and processor.
+    pub fn refusal(&self, os: &str, arch: &str) -> Option<String> {
+        let refused = |allowed: &[String], here: &str| {
+            let any = allowed.is_empty() || allowed.iter().any(|name| name == here);
+            (!any).then(|| allowed.join(" or "))
+        };
+        if let Some(wanted) = refused(&self.os, os) {
+            return Some(format!("It runs on {wanted} only; this is {os}."));
+        }
+        let wanted = refused(&self.arch, arch)?;
+        Some(format!("It runs on {wanted} only; this is {arch}."))
+    }
 }

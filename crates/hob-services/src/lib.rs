@@ -3,14 +3,23 @@
 //! - [`Descriptor`]: all that the supervisor needs to know of a service
 //! - [`Entry`]: a service that ships: its descriptor, and how it is found on a machine
 //! - [`Found`], [`Place`]: what there is to start, and where it is looked for
-//! - [`install`]: bringing a service onto this machine, whole or not at all
+//! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
+//! - [`Filling`]: what a command is filled in with at each start
+//! - [`install`]: bringing one onto this machine
 //!
 //! Invariants: a descriptor says everything that is run, and nothing is run that it does not say;
 //! finding a service changes nothing.
 
 mod descriptor;
+pub mod file;
+mod fill;
 mod found;
 pub mod install;
+mod shelf;
 
-pub use descriptor::{Descriptor, Guard, Health, Kind, Liveness, Port, Restart, ServiceLimits};
+pub use descriptor::{
+    Descriptor, Guard, Health, Intensity, Kind, Liveness, Port, READY, Restart, STOP, ServiceLimits,
+};
+pub use fill::Filling;
 pub use found::{Entry, Finding, Found, Place, Planning};
+pub use shelf::{Shelf, Shelved, entries};

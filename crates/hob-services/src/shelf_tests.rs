@@ -1,0 +1,77 @@
+//! Files of a home beside what ships.
+
+use super::*;
+
+fn home(files: &[(&str, &str)]) -> (tempfile::TempDir, Home) {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::at(folder.path());
+    std::fs::create_dir_all(home.service_files()).unwrap();
+    for (name, text) in files {
+        std::fs::write(home.service_files().join(name), text).unwrap();
+    }
+    (folder, home)
+}
+
+const COMMAND: &str = "command = [\"true\"]\n";
+
+#[test]
+fn a_broken_file_is_a_problem_and_hides_nothing() {
+    let (_folder, home) = home(&[
+        ("a.toml", COMMAND),
+        ("b.toml", "command = [\"true\"]\nports = 1\n"),
+        ("Bad Name.toml", COMMAND),
+        ("note.txt", "not ours"),
+    ]);
+    std::fs::create_dir(home.service_files().join("folder.toml")).unwrap();
+    let shelf = Shelf::read(&home);
+    assert!(shelf.find("a").is_some());
+    assert!(shelf.find("b").is_none());
+    let problems = shelf.problems();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    let said = |part: &str| problems.iter().any(|it| it.contains(part));
+    assert!(
+        said("b.toml, line 2: there is no key 'ports'"),
+        "{problems:?}"
+    );
+    assert!(said("Bad Name.toml is left out"), "{problems:?}");
+    assert!(said("folder.toml cannot be read"), "{problems:?}");
+}
+
+#[test]
+fn a_service_is_found_by_name_then_alias_then_role() {
+    let (_folder, home) = home(&[
+        (
+            "one.toml",
+            "command = [\"true\"]\naliases = [\"two\", \"uno\"]\n",
+        ),
+        ("two.toml", COMMAND),
+        ("eyes.toml", "command = [\"true\"]\nrole = \"vlm\"\n"),
+    ]);
+    let shelf = Shelf::read(&home);
+    let found = |name: &str| shelf.find(name).map(|it| it.descriptor.name.as_str());
+    assert_eq!(found("two"), Some("two"));
+    assert_eq!(found("uno"), Some("one"));
+    assert_eq!(found("vlm"), Some("eyes"));
+    assert_eq!(found("nobody"), None);
+}
+
+#[test]
+fn a_home_without_the_folder_has_what_ships() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Shelf::read(&Home::at(folder.path()));
+    assert_eq!(shelf.services().len(), entries().len());
+    assert!(shelf.problems().is_empty());
+}
+
+#[test]
+fn a_file_longer_than_the_bound_is_refused() {
+    let long = format!("# {}\n{COMMAND}", "x".repeat(70_000));
+    let (_folder, home) = home(&[("a.toml", &long)]);
+    let shelf = Shelf::read(&home);
+    assert!(shelf.find("a").is_none());
+    assert!(
+        shelf.problems()[0].contains("longer than"),
+        "{:?}",
+        shelf.problems()
+    );
+}
