@@ -5,7 +5,7 @@
 //! - [`Found`], [`Place`]: what there is to start, and where it is looked for
 //! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
 //! - [`Filling`]: what a command is filled in with at each start
-//! - [`install`]: bringing one onto this machine
+//! - [`install`]: bringing a service onto this machine, whole or not at all
 //!
 //! Invariants: a descriptor says everything that is run, and nothing is run that it does not say;
 //! finding a service changes nothing.
