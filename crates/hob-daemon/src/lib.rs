@@ -8,6 +8,7 @@
 //! - [`log`] has the daemon's log as events: `log.line`
 //! - [`tool`] has the tools of the house and of services outside: `tool.*`
 //! - [`model`] has the models of all configured providers: `model.*`
+//! - [`door`] leads rooms to the services whose models they ask
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
 //!
@@ -19,6 +20,7 @@ pub mod audit;
 pub mod config;
 pub mod cost;
 pub mod daemon;
+pub mod door;
 pub mod log;
 pub mod model;
 pub mod permission;

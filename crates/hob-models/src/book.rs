@@ -1,22 +1,23 @@
 //! Every provider and alias that is configured. It is made anew when the settings change; making
 //! one costs nothing.
 
-use crate::candidate::{Candidate, Desk, known, price_of};
+use crate::candidate::{Candidate, Desk, Open, known, price_of};
 use crate::dialect::{self, Listed};
 use crate::error::{BookError, ModelError};
+use crate::exchange::LIST_BYTES_MAX;
 use crate::keys::KeyDoor;
 use crate::providers::Row;
+use crate::served::{self, Served, ServiceDoor};
 use crate::settings::{self, ALIASES, Provider};
 use futures_util::future::join_all;
 use hob_kit::settings::Settings;
 use hob_net::Http;
 use hob_wire::rooms::model;
+use hob_wire::rooms::service::ServiceRole;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A list of models is not read beyond this.
-const LIST_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// A list is short work: who is silent that long is not there.
 const LIST_SILENCE_MAX: Duration = Duration::from_secs(15);
 const LIST_PAGES_MAX: usize = 10;
@@ -30,6 +31,16 @@ pub struct Book {
     desk: Desk,
 }
 
+/// What a book is made of beside the settings.
+#[derive(Clone)]
+pub struct Sources {
+    pub http: Http,
+    pub keys: Arc<dyn KeyDoor>,
+    pub services: Arc<dyn ServiceDoor>,
+    /// The services that can be asked now.
+    pub served: Arc<Vec<Served>>,
+}
+
 /// The models of some providers, and what kept others from listing theirs.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
@@ -39,19 +50,31 @@ pub struct Listing {
 }
 
 impl Book {
-    pub fn new(settings: &Settings, http: Http, keys: Arc<dyn KeyDoor>) -> Book {
+    pub fn new(settings: &Settings, sources: Sources) -> Book {
+        let Sources {
+            http,
+            keys,
+            services,
+            served,
+        } = sources;
         let has_key = |variable: &str| keys.key(variable).is_some();
-        let providers = settings::providers(settings, &has_key);
+        let mut providers = settings::providers(settings, &has_key);
         let aliases = ALIASES
             .iter()
             .map(|alias| model::Alias {
                 alias: (*alias).to_owned(),
                 models: match settings::alias(settings, alias) {
-                    named if named.is_empty() => suggested(&providers, alias),
+                    named if named.is_empty() => suggested(&providers, &served, alias),
                     named => named,
                 },
             })
             .collect();
+        // What a person configured under a service's name is what they mean by it.
+        for one in served.iter() {
+            if !providers.iter().any(|it| it.name == one.service) {
+                providers.push(one.provider());
+            }
+        }
         let timeouts = settings::timeouts(settings);
         Book {
             providers: providers.into_iter().map(Arc::new).collect(),
@@ -59,6 +82,7 @@ impl Book {
             desk: Desk {
                 http,
                 keys,
+                services,
                 timeouts,
             },
         }
@@ -150,10 +174,24 @@ impl Book {
     }
 
     async fn list(&self, provider: &Provider) -> Result<Vec<model::Model>, ModelError> {
-        let key = self.desk.key(provider)?;
-        let mut exchange = self.desk.exchange(provider, "", key.as_ref());
+        if let Some(served) = &provider.served
+            && !served.running
+        {
+            // Nothing is started for the sake of a list.
+            let known = Listed {
+                name: served.model_name().to_owned(),
+                ..Listed::default()
+            };
+            return Ok(vec![listed(provider, known)]);
+        }
+        self.pages(&self.desk.open(provider).await?).await
+    }
+
+    async fn pages(&self, open: &Open<'_>) -> Result<Vec<model::Model>, ModelError> {
+        let provider = &*open.provider;
+        let mut exchange = self.desk.exchange(open, "");
         exchange.timeouts.silence = exchange.timeouts.silence.min(LIST_SILENCE_MAX);
-        let seal = |error: ModelError| error.seal(&provider.name, key.as_ref());
+        let seal = |error: ModelError| open.seal(error);
         let dialect = dialect::of(provider.kind);
         let mut path = dialect.list_path().to_owned();
         let mut models = Vec::new();
@@ -171,6 +209,14 @@ impl Book {
             }
         }
         Ok(models)
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources")
+            .field("served", &self.served)
+            .finish_non_exhaustive()
     }
 }
 
@@ -199,8 +245,8 @@ fn listed(provider: &Provider, listed: Listed) -> model::Model {
 }
 
 /// What an alias stands for when the person set none: a model of the first provider of the table
-/// that is configured and has an obvious one.
-fn suggested(providers: &[Provider], alias: &str) -> Vec<String> {
+/// that is configured and has an obvious one, else that of a local service.
+fn suggested(providers: &[Provider], served: &[Served], alias: &str) -> Vec<String> {
     let of = |row: &Row| match alias {
         "default" => row.suggested.default,
         "fast" => row.suggested.fast,
@@ -215,7 +261,12 @@ fn suggested(providers: &[Provider], alias: &str) -> Vec<String> {
         let model = of(row);
         (!model.is_empty()).then(|| format!("{}/{model}", provider.name))
     });
-    found.next().into_iter().collect()
+    let found = found.next();
+    let local = || match alias {
+        "default" | "local" => served::first(served, ServiceRole::Llm).map(Served::id),
+        _ => None,
+    };
+    found.or_else(local).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,22 +1,37 @@
 //! Names lead to models.
 
-use super::Book;
+use super::{Book, Sources};
 use crate::error::BookError;
 use crate::keys::EnvKeys;
+use crate::served::tests::served;
+use crate::served::{NoServices, Served};
 use crate::settings::KEYS;
 use hob_kit::clock::Clock;
 use hob_kit::mask::Mask;
 use hob_kit::settings::{Catalog, Settings};
 use hob_kit::world::Env;
 use hob_net::{Http, NetParts};
+use hob_wire::rooms::service::ServiceRole;
 use std::sync::Arc;
 
 fn book(config: &str, env: &[(&str, &str)]) -> Book {
+    serving(config, env, Vec::new())
+}
+
+fn serving(config: &str, env: &[(&str, &str)], served: Vec<Served>) -> Book {
     let catalog = Arc::new(Catalog::new(&[KEYS]));
     let env = Env::from_pairs(env.iter().copied());
     let settings = Settings::load(&catalog, "config.toml", config, &env).expect("loads");
     let http = Http::new(NetParts::new(Clock::manual(0))).expect("starts");
-    Book::new(&settings, http, Arc::new(EnvKeys::new(env, Mask::new())))
+    Book::new(
+        &settings,
+        Sources {
+            http,
+            keys: Arc::new(EnvKeys::new(env, Mask::new())),
+            services: Arc::new(NoServices),
+            served: Arc::new(served),
+        },
+    )
 }
 
 fn ids(book: &Book, wanted: Option<&str>) -> Vec<String> {
@@ -104,5 +119,37 @@ fn facts_come_from_the_table_and_the_config_beats_it() {
     assert_eq!(
         haiku.price_for(200_000).map(|price| price.input),
         Some(500_000)
+    );
+}
+
+#[test]
+fn with_nothing_configured_a_local_service_is_the_default() {
+    let llm = Served {
+        model: Some("smollm2-135m".to_owned()),
+        ..served("llm", ServiceRole::Llm, false)
+    };
+    let see = served("see", ServiceRole::Vlm, true);
+    let alone = serving("", &[], vec![see.clone(), llm.clone()]);
+    for alias in [None, Some("default"), Some("local"), Some("fast")] {
+        assert_eq!(ids(&alone, alias), ["llm/smollm2-135m"], "{alias:?}");
+    }
+    assert_eq!(ids(&alone, Some("see/default")), ["see/default"]);
+    let free = alone.resolve(Some("local")).expect("resolves")[0].facts();
+    assert_eq!(free.price.map(|price| price.output), Some(0));
+
+    let keyed = serving("", &[("GROQ_API_KEY", "k-123456")], vec![llm.clone()]);
+    assert_eq!(ids(&keyed, None), ["groq/openai/gpt-oss-120b"]);
+    assert_eq!(ids(&keyed, Some("local")), ["llm/smollm2-135m"]);
+
+    let taken = "[models.llm]\nurl = \"http://h/v1\"\nprice_input = \"1\"\nprice_output = \"1\"\n";
+    let taken = serving(taken, &[], vec![llm, see.clone()]);
+    let theirs = taken.resolve(Some("llm/x")).expect("resolves")[0].facts();
+    assert_eq!(theirs.price.map(|price| price.output), Some(1_000_000));
+
+    // A service that sees is asked by name only.
+    let seeing = serving("", &[], vec![see]);
+    assert_eq!(
+        seeing.resolve(None).expect_err("is empty"),
+        BookError::NothingConfigured
     );
 }

@@ -4,6 +4,7 @@ use crate::error::ModelError;
 use crate::exchange::Exchange;
 use crate::keys::KeyDoor;
 use crate::prompt::{Piece, Prompt, Reply};
+use crate::served::{self, Served, ServiceDoor};
 use crate::settings::{Provider, Timeouts};
 use crate::{price, table, tokens};
 use hob_core::failover::ErrorClass;
@@ -11,6 +12,8 @@ use hob_kit::secret::Secret;
 use hob_net::Http;
 use hob_wire::content::Part;
 use hob_wire::rooms::model::Price;
+use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,7 +30,21 @@ pub struct Candidate {
 pub(crate) struct Desk {
     pub(crate) http: Http,
     pub(crate) keys: Arc<dyn KeyDoor>,
+    pub(crate) services: Arc<dyn ServiceDoor>,
     pub(crate) timeouts: Timeouts,
+}
+
+/// A provider that can be asked at once, for as long as this is held.
+pub(crate) struct Open<'p> {
+    pub(crate) provider: Cow<'p, Provider>,
+    pub(crate) key: Option<Secret>,
+    _lease: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Open<'_> {
+    pub(crate) fn seal(&self, error: ModelError) -> ModelError {
+        error.seal(&self.provider.name, self.key.as_ref())
+    }
 }
 
 /// What is known of a model.
@@ -74,12 +91,26 @@ impl Candidate {
         prompt: &Prompt,
         on: &mut (dyn FnMut(Piece) + Send),
     ) -> Result<Reply, ModelError> {
-        let key = self.desk.key(&self.provider)?;
-        let exchange = self
-            .desk
-            .exchange(&self.provider, &self.model, key.as_ref());
-        let answered = exchange.ask(prompt, on).await;
-        answered.map_err(|error| error.seal(&self.provider.name, key.as_ref()))
+        let open = self.desk.open(&self.provider).await?;
+        let model = self.model_at(&open).await;
+        let exchange = self.desk.exchange(&open, &model);
+        let mut reply = exchange
+            .ask(prompt, on)
+            .await
+            .map_err(|error| open.seal(error))?;
+        reply.model = self.id();
+        Ok(reply)
+    }
+
+    /// What the model is called where it is asked. A service whose model nobody named is asked for
+    /// the first it has; one that does not say takes any name.
+    async fn model_at(&self, open: &Open<'_>) -> Cow<'_, str> {
+        let unnamed = |served: &Served| served.model.is_none() && self.model == served::UNNAMED;
+        if !self.provider.served.as_ref().is_some_and(unnamed) {
+            return Cow::Borrowed(&self.model);
+        }
+        let listed = self.desk.exchange(open, "").first_model().await;
+        listed.map_or(Cow::Borrowed(self.model.as_str()), Cow::Owned)
     }
 
     /// About how many tokens some parts are for this model, rather too many than too few.
@@ -115,17 +146,35 @@ impl Desk {
         }
     }
 
-    pub(crate) fn exchange<'a>(
-        &'a self,
-        provider: &'a Provider,
-        model: &'a str,
-        key: Option<&'a Secret>,
-    ) -> Exchange<'a> {
+    /// The provider with its key; a local service is reached first, which starts it.
+    pub(crate) async fn open<'p>(&self, provider: &'p Provider) -> Result<Open<'p>, ModelError> {
+        let Some(served) = &provider.served else {
+            return Ok(Open {
+                provider: Cow::Borrowed(provider),
+                key: self.key(provider)?,
+                _lease: None,
+            });
+        };
+        let reached = self.services.reach(&served.service).await;
+        // The supervisor has tried what there is to try: asking again mends nothing, another
+        // model may.
+        let reach = reached
+            .map_err(|why| ModelError::new(ErrorClass::Request, why).seal(&provider.name, None))?;
+        let mut provider = provider.clone();
+        provider.url = reach.url;
+        Ok(Open {
+            provider: Cow::Owned(provider),
+            key: reach.password,
+            _lease: reach.lease,
+        })
+    }
+
+    pub(crate) fn exchange<'a>(&'a self, open: &'a Open<'_>, model: &'a str) -> Exchange<'a> {
         Exchange {
             http: &self.http,
-            provider,
+            provider: &open.provider,
             model,
-            key,
+            key: open.key.as_ref(),
             timeouts: self.timeouts,
         }
     }

@@ -22,6 +22,8 @@ const STREAM_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// How long the end of a stream is waited for after the end of its answer, so that its connection
 /// serves again. Who takes longer gets a new one.
 const SETTLE_PATIENCE: Duration = Duration::from_millis(20);
+/// A list of models is not read beyond this.
+pub(crate) const LIST_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Of a refusal only the beginning is of use.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
 
@@ -114,6 +116,14 @@ impl Exchange<'_> {
             return Err(self.refused(response).await);
         }
         Ok(response.text(self.timeouts.silence, bytes_max).await?)
+    }
+
+    /// The first model the provider lists; none where it lists none, or cannot be understood.
+    pub(crate) async fn first_model(&self) -> Option<String> {
+        let dialect = dialect::of(self.provider.kind);
+        let body = self.fetch(dialect.list_path(), LIST_BYTES_MAX).await.ok()?;
+        let page = dialect.read_list(&dialect::json(&body).ok()?)?;
+        page.models.into_iter().next().map(|model| model.name)
     }
 
     fn url(&self, path: &str) -> String {

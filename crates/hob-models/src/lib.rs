@@ -4,6 +4,7 @@
 //! - [`Candidate::ask`]: one attempt at one model; retries and other models are the caller's
 //! - [`Prompt`], [`Piece`], [`Reply`], [`ModelError`]: what is asked and answered
 //! - [`KeyDoor`]: where keys come from
+//! - [`Served`], [`ServiceDoor`]: models of local services, and the way to those
 //! - [`price`]: what calls cost
 //! - `openai_chat`, `openai_responses`, `anthropic`, `gemini`: the protocols, each a request
 //!   builder and a stream decoder, both pure
@@ -34,6 +35,7 @@ mod reasoning;
 mod recorded;
 mod refusal;
 mod schema;
+mod served;
 mod settings;
 mod table;
 mod text_tools;
@@ -41,9 +43,10 @@ mod tokens;
 mod tool_id;
 mod usage;
 
-pub use book::{Book, Listing};
+pub use book::{Book, Listing, Sources};
 pub use candidate::{Candidate, Facts};
 pub use error::{BookError, ModelError};
 pub use keys::{EnvKeys, KeyDoor};
 pub use prompt::{Piece, Prompt, PromptMessage, Reply, Stop, ToolWord};
+pub use served::{NoServices, Reach, Reaching, Served, ServiceDoor};
 pub use settings::{ALIASES, KEYS, KINDS, is_name};

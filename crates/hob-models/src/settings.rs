@@ -2,6 +2,7 @@
 
 use crate::price;
 use crate::providers::{self, Quirks, Row};
+use crate::served::Served;
 use hob_kit::settings::{Key, Kind, Settings, Value};
 use hob_wire::rooms::model::{Price, ProviderKind};
 use std::collections::BTreeSet;
@@ -27,7 +28,7 @@ pub const KEYS: &[Key] = &[
         "model.default",
         Kind::List,
         "",
-        "The models of the alias default, as PROVIDER/MODEL, tried in order. Left empty, hob takes a model of the first provider whose key is set.",
+        "The models of the alias default, as PROVIDER/MODEL, tried in order. Left empty, hob takes a model of the first provider whose key is set, else that of a local service.",
     )
     .live(),
     Key::new(
@@ -48,7 +49,7 @@ pub const KEYS: &[Key] = &[
         "model.local",
         Kind::List,
         "",
-        "The models of the alias local, tried in order: models on a machine of your own.",
+        "The models of the alias local, tried in order: models on a machine of your own. Left empty, that of a local service.",
     )
     .live(),
     Key::new(
@@ -144,6 +145,8 @@ pub(crate) struct Provider {
     pub(crate) context_tokens: Option<u64>,
     pub(crate) price: Option<Price>,
     pub(crate) row: Option<&'static Row>,
+    /// The local service behind it, which is asked for the address.
+    pub(crate) served: Option<Served>,
 }
 
 /// Bounds of every call.
@@ -206,6 +209,7 @@ fn of_row(row: &'static Row) -> Provider {
         context_tokens: None,
         price: row.local.then_some(price::FREE),
         row: Some(row),
+        served: None,
     }
 }
 
@@ -272,6 +276,7 @@ fn bare() -> Provider {
         context_tokens: None,
         price: None,
         row: None,
+        served: None,
     }
 }
 

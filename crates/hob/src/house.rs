@@ -10,6 +10,7 @@ use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
 use hob_daemon::config::Config;
 use hob_daemon::daemon::Facts;
+use hob_daemon::door::{Door, Uses};
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_gateway::{Gateway, GatewayParts};
@@ -291,6 +292,9 @@ impl House<'_> {
         let http = Http::new(NetParts::new(clock.clone()))?;
         let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
         let keys = Arc::new(keys);
+        let services = Arc::new(Door::new(bus, Uses::default()));
+        // What the services serve.
+        let (_, served) = watch::channel(Arc::default());
         bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
             bus: bus.clone(),
             store: store.clone(),
@@ -299,6 +303,8 @@ impl House<'_> {
             settings: settings.clone(),
             http: http.clone(),
             keys: keys.clone(),
+            services: services.clone(),
+            served: served.clone(),
         }))?;
         bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
         hob_daemon::agent::serve(hob_daemon::agent::Parts {
@@ -308,6 +314,8 @@ impl House<'_> {
             settings,
             http,
             keys,
+            services,
+            served,
             home: self.world.home.clone(),
             clock,
             dice,

@@ -10,7 +10,7 @@ use hob_kit::dice::Dice;
 use hob_kit::home::Home;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
-use hob_models::{Book, KeyDoor};
+use hob_models::{Book, KeyDoor, Served, ServiceDoor, Sources};
 use hob_net::Http;
 use hob_store::{Ceilings, Store};
 use hob_wire::{RunId, WireError};
@@ -28,6 +28,9 @@ pub struct Parts {
     pub settings: watch::Receiver<Arc<Settings>>,
     pub http: Http,
     pub keys: Arc<dyn KeyDoor>,
+    pub services: Arc<dyn ServiceDoor>,
+    /// The services whose models can be asked.
+    pub served: watch::Receiver<Arc<Vec<Served>>>,
     pub home: Home,
     pub clock: Clock,
     pub dice: Dice,
@@ -81,8 +84,20 @@ impl Shared {
 
     /// The models as they are configured this moment.
     pub(crate) fn book(&self) -> Book {
-        let keys = Arc::clone(&self.parts.keys);
-        Book::new(&self.settings(), self.parts.http.clone(), keys)
+        let Parts {
+            http,
+            keys,
+            services,
+            served,
+            ..
+        } = &self.parts;
+        let sources = Sources {
+            http: http.clone(),
+            keys: Arc::clone(keys),
+            services: Arc::clone(services),
+            served: Arc::clone(&served.borrow()),
+        };
+        Book::new(&self.settings(), sources)
     }
 
     pub(crate) fn ceilings(&self) -> Ceilings {

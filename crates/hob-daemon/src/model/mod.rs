@@ -15,7 +15,7 @@ use hob_bus::{Bus, Caller, Room};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::settings::Settings;
-use hob_models::{Book, KeyDoor, Listing};
+use hob_models::{Book, KeyDoor, Listing, Served, ServiceDoor, Sources};
 use hob_net::Http;
 use hob_store::Store;
 use hob_wire::rooms::model::{Add, List, ListParams, Models, Provider, Remove, Set, Test};
@@ -38,6 +38,9 @@ pub struct Parts {
     pub settings: watch::Receiver<Arc<Settings>>,
     pub http: Http,
     pub keys: Arc<dyn KeyDoor>,
+    pub services: Arc<dyn ServiceDoor>,
+    /// The services whose models can be asked.
+    pub served: watch::Receiver<Arc<Vec<Served>>>,
 }
 
 impl fmt::Debug for Parts {
@@ -59,8 +62,20 @@ impl Shared {
 
     /// The models as they are configured this moment.
     fn book(&self) -> Book {
-        let keys = Arc::clone(&self.parts.keys);
-        Book::new(&self.settings(), self.parts.http.clone(), keys)
+        let Parts {
+            http,
+            keys,
+            services,
+            served,
+            ..
+        } = &self.parts;
+        let sources = Sources {
+            http: http.clone(),
+            keys: Arc::clone(keys),
+            services: Arc::clone(services),
+            served: Arc::clone(&served.borrow()),
+        };
+        Book::new(&self.settings(), sources)
     }
 }
 

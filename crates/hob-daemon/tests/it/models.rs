@@ -47,6 +47,8 @@ fn house(text: &str) -> House {
         settings: config.watch(),
         http: Http::new(NetParts::new(Clock::system())).expect("builds"),
         keys: Arc::new(EnvKeys::new(env, Mask::new())),
+        services: Arc::new(hob_models::NoServices),
+        served: tokio::sync::watch::channel(Arc::default()).1,
     });
     fixture
         .bus

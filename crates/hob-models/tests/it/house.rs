@@ -5,7 +5,8 @@ use hob_kit::mask::Mask;
 use hob_kit::settings::{Catalog, Settings};
 use hob_kit::world::Env;
 use hob_models::{
-    Book, Candidate, EnvKeys, KEYS, ModelError, Piece, Prompt, PromptMessage, Reply, ToolWord,
+    Book, Candidate, EnvKeys, KEYS, ModelError, NoServices, Piece, Prompt, PromptMessage, Reply,
+    Sources, ToolWord,
 };
 use hob_net::{Http, NetParts};
 use hob_sim::{Dialect, Sim};
@@ -35,7 +36,15 @@ pub(crate) fn book(config: &str, env: &[(&str, &str)]) -> Book {
     let env = Env::from_pairs(env.iter().copied());
     let settings = Settings::load(&catalog, "config.toml", config, &env).expect("loads");
     let http = Http::new(NetParts::new(Clock::system())).expect("starts");
-    Book::new(&settings, http, Arc::new(EnvKeys::new(env, Mask::new())))
+    Book::new(
+        &settings,
+        Sources {
+            http,
+            keys: Arc::new(EnvKeys::new(env, Mask::new())),
+            services: Arc::new(NoServices),
+            served: Arc::default(),
+        },
+    )
 }
 
 /// A book with the server as the provider `sim`, and more lines for the config.

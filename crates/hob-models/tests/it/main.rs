@@ -10,3 +10,5 @@ mod flavours;
 mod house;
 #[cfg(test)]
 mod keys;
+#[cfg(test)]
+mod served;

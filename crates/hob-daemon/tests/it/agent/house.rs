@@ -162,6 +162,8 @@ impl House {
             settings: self.settings.subscribe(),
             http,
             keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
+            services: Arc::new(hob_models::NoServices),
+            served: watch::channel(Arc::default()).1,
             home: home.clone(),
             clock: Clock::system(),
             dice: Dice::system(),

@@ -54,6 +54,8 @@ fn with_models(text: &str) -> House {
         settings: config.watch(),
         http: Http::new(NetParts::new(Clock::system())).expect("builds"),
         keys: Arc::new(EnvKeys::new(env, house.mask.clone())),
+        services: Arc::new(hob_models::NoServices),
+        served: tokio::sync::watch::channel(Arc::default()).1,
     });
     let room = hob_daemon::config::room(config);
     bus.serve(room).expect("is served");
