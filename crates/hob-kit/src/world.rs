@@ -65,6 +65,17 @@ impl Env {
         let value = self.0.get(OsStr::new(name))?;
         (!value.is_empty()).then_some(value.as_os_str())
     }
+
+    /// The variables whose names begin so: the settings of another program.
+    pub fn beginning_with<'e>(
+        &'e self,
+        prefix: &'e str,
+    ) -> impl Iterator<Item = (&'e OsStr, &'e OsStr)> {
+        let bytes = prefix.as_bytes();
+        let from = self.0.range(OsString::from(prefix)..);
+        from.take_while(move |(name, _)| name.as_encoded_bytes().starts_with(bytes))
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
 }
 
 impl fmt::Debug for Env {

@@ -6,6 +6,7 @@
 //! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
 //! - [`Filling`]: what a command is filled in with at each start
 //! - [`install`]: bringing a service onto this machine, whole or not at all
+//! - [`llm`]: a language model on this machine
 //!
 //! Invariants: a descriptor says everything that is run, and nothing is run that it does not say;
 //! finding a service changes nothing.
@@ -15,6 +16,7 @@ pub mod file;
 mod fill;
 mod found;
 pub mod install;
+pub mod llm;
 mod shelf;
 
 pub use descriptor::{

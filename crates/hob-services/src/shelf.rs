@@ -6,6 +6,7 @@
 use crate::descriptor::Descriptor;
 use crate::file;
 use crate::found::Entry;
+use crate::llm;
 use hob_kit::home::Home;
 use hob_wire::rooms::service::ServiceRole;
 use std::io::Read;
@@ -18,7 +19,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// The services that ship; to add one, add its folder and its line.
 pub fn entries() -> &'static [Entry] {
-    &[]
+    &[llm::ENTRY]
 }
 
 /// What other systems call a service of a role.
