@@ -220,7 +220,9 @@ fn largest(folder: &Path) -> u64 {
         let Ok(entries) = fs::read_dir(folder) else {
             return 0;
         };
-        let sizes = entries.filter_map(Result::ok).map(|entry| {
+        let entries = entries.filter_map(Result::ok);
+        let theirs = entries.filter(|entry| entry.file_name() != REQUIREMENTS);
+        let sizes = theirs.map(|entry| {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder && depth > 0 {
                 walk(&entry.path(), depth - 1)

@@ -47,11 +47,11 @@ pub const KEYS: &[Key] = &[
     Key::new(
         "llm.idle",
         SettingKind::Duration {
-            min_ms: 1_000,
+            min_ms: 0,
             max_ms: 30 * 24 * 3_600_000,
         },
         "10m",
-        "How long the local model stays loaded without being asked.",
+        "How long the local model stays loaded without being asked; 0s keeps it.",
     )
     .live(),
 ];
