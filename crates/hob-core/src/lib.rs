@@ -9,6 +9,7 @@
 //! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
+//! - [`service`]: when a local service is started, watched, started again or given up
 //! - [`turn`]: what an agent run does next
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as monotonic milliseconds
@@ -23,4 +24,5 @@ pub mod limiter;
 pub mod permission;
 pub mod reconnect;
 pub mod retention;
+pub mod service;
 pub mod turn;

@@ -9,6 +9,7 @@
 //! - [`tool`] has the tools of the house and of services outside: `tool.*`
 //! - [`model`] has the models of all configured providers: `model.*`
 //! - [`door`] leads rooms to the services whose models they ask
+//! - [`service`] has the local services, kept alive: `service.*`
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
 //!
@@ -24,5 +25,6 @@ pub mod door;
 pub mod log;
 pub mod model;
 pub mod permission;
+pub mod service;
 pub mod session;
 pub mod tool;

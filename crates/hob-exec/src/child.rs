@@ -4,7 +4,7 @@
 
 use crate::error::ExecError;
 use crate::level::Level;
-use crate::order::{COMMAND_CANCEL, Cause, Ended, Usage};
+use crate::order::{COMMAND_CANCEL, COMMAND_KILL, Cause, Ended, Usage};
 use crate::output::pump::Basin;
 use crate::output::{Kept, Piece, Since, Source};
 use std::sync::Arc;
@@ -143,10 +143,19 @@ impl Child {
 
     /// Ends the whole tree without waiting.
     pub fn tell_to_end(&self) {
+        self.tell(COMMAND_CANCEL);
+    }
+
+    /// Ends the whole tree without waiting, and without the time of grace or the rest of it.
+    pub fn kill(&self) {
+        self.tell(COMMAND_KILL);
+    }
+
+    fn tell(&self, command: u8) {
         // One byte always fits; if the shim is gone there is nothing to tell.
         let _ = rustix::net::send(
             &self.control,
-            &[COMMAND_CANCEL],
+            &[command],
             rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT,
         );
     }

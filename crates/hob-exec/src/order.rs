@@ -18,6 +18,8 @@ pub(crate) const MESSAGE_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
 /// Ends the run.
 pub(crate) const COMMAND_CANCEL: u8 = b'C';
+/// Ends the run without the time of grace, or cuts that time short.
+pub(crate) const COMMAND_KILL: u8 = b'K';
 
 /// Everything the shim needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]

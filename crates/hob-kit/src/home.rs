@@ -153,6 +153,11 @@ impl Home {
         self.0.state.join("logs")
     }
 
+    /// What a service printed.
+    pub fn service_log(&self, name: &str) -> PathBuf {
+        self.logs().join("services").join(format!("{name}.log"))
+    }
+
     pub fn log_file(&self) -> PathBuf {
         self.logs().join("hob.log")
     }

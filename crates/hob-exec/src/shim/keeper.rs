@@ -9,7 +9,9 @@ use super::start::{self, Pipes, Started};
 use super::{sys, tree};
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
-use crate::order::{self, COMMAND_CANCEL, Cause, Ended, Ending, Order, Report, Usage};
+use crate::order::{
+    self, COMMAND_CANCEL, COMMAND_KILL, Cause, Ended, Ending, Order, Report, Usage,
+};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -81,6 +83,8 @@ struct Keeper {
     usage: Usage,
     /// Whether the disks had room when the run began.
     had_room: bool,
+    /// The daemon wants the end without the time of grace.
+    impatient: bool,
 }
 
 impl Keeper {
@@ -131,6 +135,7 @@ impl Keeper {
             ended: None,
             usage: Usage::default(),
             had_room: false,
+            impatient: false,
         };
         keeper.had_room = keeper.has_room();
         Ok(keeper)
@@ -211,7 +216,10 @@ impl Keeper {
         let mut command = [0];
         match self.control.read(&mut command) {
             Ok(0) => true,
-            Ok(_) => command[0] == COMMAND_CANCEL,
+            Ok(_) => {
+                self.impatient |= command[0] == COMMAND_KILL;
+                self.impatient || command[0] == COMMAND_CANCEL
+            }
             Err(error) => error.kind() != io::ErrorKind::Interrupted,
         }
     }
@@ -226,7 +234,7 @@ impl Keeper {
             // Bubblewrap takes all it holds with it; what it holds is told first.
             told.retain(|pid| Some(*pid) != spared);
             tree::signal(&told, Signal::TERM);
-            while Instant::now() < until {
+            while Instant::now() < until && !self.is_hurried() {
                 sys::drain_signals(&self.signals);
                 self.reap();
                 if tree::descendants().is_empty() {
@@ -250,6 +258,15 @@ impl Keeper {
             }
         });
         self.reap();
+    }
+
+    /// Whether the daemon has cut the time of grace short. One that is gone has not.
+    fn is_hurried(&mut self) -> bool {
+        let mut command = [0];
+        let flags = RecvFlags::DONTWAIT;
+        let read = rustix::net::recv(&self.control, &mut command[..], flags);
+        self.impatient |= matches!(read, Ok((1, _))) && command[0] == COMMAND_KILL;
+        self.impatient
     }
 
     fn reap(&mut self) {
