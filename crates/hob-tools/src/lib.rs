@@ -18,7 +18,8 @@
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
 //!   `process`, `output`, [`web_fetch`]: the tools
 //! - `sessions_list`, `sessions_history`, `sessions_send`, `sessions_spawn`, `sessions_delete`,
-//!   `agent_status`, `model_list`, `config_read`: tools that ask other rooms; `rooms` is what they share
+//!   `agent_status`, `model_list`, `config_read`, `service_status`: tools that ask other rooms; `rooms`
+//!   is what they share
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
@@ -52,6 +53,7 @@ mod read;
 mod remove;
 mod rooms;
 pub mod schema;
+mod service_status;
 mod sessions_delete;
 mod sessions_history;
 mod sessions_list;
@@ -137,6 +139,7 @@ pub fn entries() -> &'static [Entry] {
         agent_status::ENTRY,
         model_list::ENTRY,
         config_read::ENTRY,
+        service_status::ENTRY,
     ]
 }
 

@@ -5,14 +5,13 @@
 //! token, socket and state file exist, and stdout carries nothing else; after the first signal
 //! the process ends within ten seconds, after the second at once.
 
+mod rooms;
+
 use crate::settings::catalog;
 use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
 use hob_daemon::config::Config;
-use hob_daemon::daemon::Facts;
-use hob_daemon::door::{Door, Uses};
-use hob_daemon::tool::Commands;
-use hob_exec::{Spawner, SpawnerParts};
+use hob_daemon::service::Services;
 use hob_gateway::{Gateway, GatewayParts};
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
@@ -22,25 +21,25 @@ use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_kit::world::World;
 use hob_kit::{failpoint, file};
-use hob_models::EnvKeys;
-use hob_net::{Http, NetParts, Web};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 
 /// The version this binary says it is.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How long requests under way may take to finish after the first signal.
-const DRAIN_WAIT: Duration = Duration::from_secs(6);
+const DRAIN_WAIT: Duration = Duration::from_secs(5);
 /// How long tasks may take to end after that.
 const TASKS_WAIT: Duration = Duration::from_millis(1_500);
+/// How long services may take to stop meanwhile; those that do not are killed.
+const SERVICES_WAIT: Duration = Duration::from_secs(2);
+/// How long their keepers may take to end after that.
+const KEEPERS_WAIT: Duration = Duration::from_millis(200);
 /// How long the store may take to commit and close. The sum stays below ten seconds.
 const STORE_WAIT: Duration = Duration::from_secs(2);
 /// Threads of the runtime: a few serve thousands of connections, and each costs memory.
@@ -120,6 +119,13 @@ pub fn open_store(
     Ok(store)
 }
 
+/// The tasks of a daemon. Services outlive the rooms that use them, so that no run sees its model
+/// go while it is at work.
+struct Groups {
+    rooms: Tasks,
+    services: Tasks,
+}
+
 /// Everything a daemon has before it serves.
 struct House<'l> {
     world: World,
@@ -135,10 +141,13 @@ impl House<'_> {
     async fn live(self, inbox: PublisherInbox) -> anyhow::Result<()> {
         // Before anything is promised, so that no signal is missed.
         let mut signals = Signals::new()?;
-        let tasks = Tasks::new();
-        let bus = self.bus(inbox, &tasks);
-        let gateway = match self.open(&bus, &tasks).await {
-            Ok(gateway) => gateway,
+        let groups = Groups {
+            rooms: Tasks::new(),
+            services: Tasks::new(),
+        };
+        let bus = self.bus(inbox, &groups.rooms);
+        let (gateway, services) = match self.open(&bus, &groups).await {
+            Ok(open) => open,
             Err(failure) => {
                 self.store.close().await;
                 return Err(failure);
@@ -146,11 +155,14 @@ impl House<'_> {
         };
         let mut lived = self.announce(gateway.address());
         if lived.is_ok() {
+            if let Some(services) = &services {
+                services.open();
+            }
             let cause = signals.next().await;
             tracing::info!("stopping on {cause}");
         }
         tokio::select! {
-            () = self.stop(&gateway, &bus, &tasks) => {}
+            () = self.stop(&gateway, &bus, &groups, services.as_ref()) => {}
             cause = signals.next() => {
                 tracing::warn!("ending at once on a second signal, {cause}");
                 lived = Err(anyhow::anyhow!(
@@ -175,7 +187,11 @@ impl House<'_> {
     }
 
     /// Serves the rooms and opens the gateway.
-    async fn open(&self, bus: &Bus, tasks: &Tasks) -> anyhow::Result<Gateway> {
+    async fn open(
+        &self,
+        bus: &Bus,
+        groups: &Groups,
+    ) -> anyhow::Result<(Gateway, Option<Services>)> {
         let log = self.log.clone();
         let config = Config::new(hob_daemon::config::Parts {
             home: self.world.home.clone(),
@@ -186,8 +202,10 @@ impl House<'_> {
         });
         let settings = config.watch();
         let listeners = Arc::new(OnceLock::new());
+        let mut services = None;
         if !self.options.bare {
-            self.serve_rooms(bus, tasks, config, Arc::clone(&listeners))?;
+            let heard = Arc::clone(&listeners);
+            services = Some(self.serve_rooms(bus, groups, config, heard)?);
         }
         let gateway = Gateway::start(GatewayParts {
             bus: bus.clone(),
@@ -198,129 +216,14 @@ impl House<'_> {
             lock: self.lock,
             clock: self.world.clock.clone(),
             dice: self.world.dice.clone(),
-            tasks: tasks.clone(),
+            tasks: groups.rooms.clone(),
             mask: self.log.mask().clone(),
             bare: self.options.bare,
         })
         .await?;
         // Set once, here; a second value cannot come.
         let _ = listeners.set(gateway.listeners());
-        Ok(gateway)
-    }
-
-    fn serve_rooms(
-        &self,
-        bus: &Bus,
-        tasks: &Tasks,
-        config: Config,
-        listeners: Arc<OnceLock<Vec<String>>>,
-    ) -> anyhow::Result<()> {
-        let facts = Facts {
-            version: VERSION.to_owned(),
-            started_at: self.started_at,
-            home: self.world.home.root().display().to_string(),
-            listeners,
-        };
-        bus.serve(hob_daemon::session::room(&self.store))?;
-        let settings = config.watch();
-        bus.serve(hob_daemon::config::room(config))?;
-        bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
-        bus.serve(hob_daemon::log::room())?;
-        self.serve_tools(bus, tasks, settings.clone())?;
-        self.serve_agent(bus, tasks, settings)?;
-        if let Some(lines) = self.log.lines() {
-            let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
-            tasks.spawn_until_stop("log-lines", pump);
-        }
-        Ok(())
-    }
-
-    /// Serves the tools, and the permissions their calls need.
-    fn serve_tools(
-        &self,
-        bus: &Bus,
-        tasks: &Tasks,
-        settings: watch::Receiver<Arc<Settings>>,
-    ) -> anyhow::Result<()> {
-        bus.serve(hob_daemon::permission::room(
-            hob_daemon::permission::Parts {
-                bus: bus.clone(),
-                store: self.store.clone(),
-                clock: self.world.clock.clone(),
-                dice: self.world.dice.clone(),
-                settings: settings.clone(),
-                mask: self.log.mask().clone(),
-            },
-        ))?;
-        bus.serve(hob_daemon::audit::room(&self.store))?;
-        bus.serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
-            bus: bus.clone(),
-            store: self.store.clone(),
-            clock: self.world.clock.clone(),
-            commands: Some(self.commands(tasks, settings.clone())),
-            settings,
-            home: self.world.home.clone(),
-            web: Web::new(self.world.clock.clone()),
-            mask: self.log.mask().clone(),
-        }))?;
-        Ok(())
-    }
-
-    /// How tools run programs: by this very program as their shim. What the machine can enforce is
-    /// found out by the first of them.
-    fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
-        let env = &self.world.env;
-        let spawner = Spawner::new(SpawnerParts {
-            shim: hob_exec::spawner::own_shim(),
-            env: env.clone(),
-            tasks: tasks.clone(),
-            facts: None,
-        });
-        Commands::new(spawner, settings, env.os("HOME").map(PathBuf::from))
-    }
-
-    /// Serves the models, the agent that asks them, and what that costs: last, because runs of a
-    /// former daemon begin at once and call the other rooms.
-    fn serve_agent(
-        &self,
-        bus: &Bus,
-        tasks: &Tasks,
-        settings: watch::Receiver<Arc<Settings>>,
-    ) -> anyhow::Result<()> {
-        let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
-        let store = self.store.clone();
-        let http = Http::new(NetParts::new(clock.clone()))?;
-        let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
-        let keys = Arc::new(keys);
-        let services = Arc::new(Door::new(bus, Uses::default()));
-        // What the services serve.
-        let (_, served) = watch::channel(Arc::default());
-        bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
-            bus: bus.clone(),
-            store: store.clone(),
-            clock: clock.clone(),
-            dice: dice.clone(),
-            settings: settings.clone(),
-            http: http.clone(),
-            keys: keys.clone(),
-            services: services.clone(),
-            served: served.clone(),
-        }))?;
-        bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
-        hob_daemon::agent::serve(hob_daemon::agent::Parts {
-            store,
-            bus: bus.clone(),
-            tasks: tasks.clone(),
-            settings,
-            http,
-            keys,
-            services,
-            served,
-            home: self.world.home.clone(),
-            clock,
-            dice,
-        })?;
-        Ok(())
+        Ok((gateway, services))
     }
 
     /// Writes the state file, then tells the starter on stdout.
@@ -352,17 +255,36 @@ impl House<'_> {
     }
 
     /// Refuses new work, lets what is under way finish, and closes the store.
-    async fn stop(&self, gateway: &Gateway, bus: &Bus, tasks: &Tasks) {
+    async fn stop(
+        &self,
+        gateway: &Gateway,
+        bus: &Bus,
+        groups: &Groups,
+        services: Option<&Services>,
+    ) {
         gateway.stop_accepting();
+        if let Some(services) = services {
+            services.leave();
+        }
         if failpoint::broken(27) {
             std::future::pending::<()>().await;
         }
         if !bus.drain(DRAIN_WAIT).await {
             tracing::warn!("some requests did not finish in time and were cut off");
         }
-        if !tasks.finish(TASKS_WAIT).await {
-            tracing::warn!(tasks = tasks.running(), "some tasks did not end in time");
-        }
+        let rooms = async {
+            if !groups.rooms.finish(TASKS_WAIT).await {
+                let tasks = groups.rooms.running();
+                tracing::warn!(tasks, "some tasks did not end in time");
+            }
+        };
+        let kept = async {
+            if let Some(services) = services {
+                services.close(SERVICES_WAIT).await;
+            }
+            groups.services.finish(KEEPERS_WAIT).await
+        };
+        tokio::join!(rooms, kept);
         let closed = tokio::time::timeout(STORE_WAIT, self.store.close()).await;
         if closed.is_err() {
             tracing::warn!("the store did not close in time; the next start recovers it");

@@ -15,6 +15,8 @@ pub fn catalog() -> Arc<Catalog> {
         hob_daemon::tool::EXEC_KEYS,
         hob_daemon::tool::WEB_KEYS,
         hob_daemon::permission::KEYS,
+        hob_daemon::service::KEYS,
+        hob_daemon::service::LLM_KEYS,
     ]))
 }
 

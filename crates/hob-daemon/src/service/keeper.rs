@@ -4,21 +4,21 @@
 //! keeper lets go of is told to end.
 
 use super::Shared;
+use super::handle::{Command, Handle, Slot, View};
 use super::launch::{self, Launched, Live};
 use super::logbook::LogBook;
-use super::settings;
+use super::promise::{policy, shown};
 use super::words;
 use hob_bus::NewEvent;
-use hob_core::service::{Effect, Event, Machine, Policy, Restart, State};
+use hob_core::service::{Effect, Event, Machine, State};
 use hob_exec::{Child, ExecError, Exit};
 use hob_kit::failpoint;
-use hob_kit::secret::Secret;
-use hob_services::{Descriptor, Found, Kind, Shelved};
+use hob_services::{Found, Shelved};
 use hob_wire::Topic;
 use hob_wire::rooms::service::{LastExit, ServiceState, ServiceStatus, ServiceStatusChanged};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -29,71 +29,6 @@ const COMMANDS_MAX: usize = 64;
 const LAST_LINES: usize = 8;
 /// How long they are waited for.
 const LAST_LINES_WAIT: Duration = Duration::from_millis(500);
-
-/// What a keeper is told. Each is answered once its effect is in the view.
-#[derive(Debug)]
-pub(super) enum Command {
-    Start {
-        /// What a moment ago was there to start.
-        found: Option<Found>,
-        done: oneshot::Sender<()>,
-    },
-    Stop {
-        done: oneshot::Sender<()>,
-    },
-    /// End what stops at once.
-    Kill,
-    /// It is in use.
-    Used,
-}
-
-/// What others see of a service.
-#[derive(Clone, Debug)]
-pub(super) struct View {
-    pub(super) status: ServiceStatus,
-    pub(super) adopted: bool,
-    pub(super) url: Option<String>,
-    pub(super) password: Option<Secret>,
-}
-
-/// How a keeper is reached.
-#[derive(Clone, Debug)]
-pub(super) struct Handle {
-    pub(super) commands: mpsc::Sender<Command>,
-    pub(super) view: watch::Receiver<View>,
-    pub(super) log: Arc<LogBook>,
-    pub(super) slot: Slot,
-}
-
-/// The service as it is described now; the next start goes by it.
-#[derive(Clone, Debug)]
-pub(super) struct Slot(Arc<Mutex<Arc<Shelved>>>);
-
-impl Slot {
-    pub(super) fn get(&self) -> Arc<Shelved> {
-        // A std mutex, held to copy or set one value.
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(super) fn set(&self, shelved: Arc<Shelved>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = shelved;
-    }
-}
-
-impl Handle {
-    pub(super) fn state(&self) -> ServiceState {
-        self.view.borrow().status.state
-    }
-
-    /// Tells the keeper and waits until it has taken it up.
-    pub(super) async fn tell(&self, command: impl FnOnce(oneshot::Sender<()>) -> Command) {
-        let (done, taken) = oneshot::channel();
-        if self.commands.send(command(done)).await.is_ok() {
-            // A keeper that is gone has stopped its service.
-            let _ = taken.await;
-        }
-    }
-}
 
 type Work<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
@@ -130,21 +65,8 @@ impl Keeper {
         let file = parts.home.service_log(name);
         let emitter = shared.emitter.clone();
         let log = Arc::new(LogBook::new(name, file, parts.clock.clone(), emitter));
-        let (view, seen) = watch::channel(View {
-            status: ServiceStatus {
-                name: name.clone(),
-                state: ServiceState::Stopped,
-                pid: None,
-                port: None,
-                detail: None,
-                last_exit: None,
-                restarts: 0,
-            },
-            adopted: false,
-            url: None,
-            password: None,
-        });
-        let slot = Slot(Arc::new(Mutex::new(Arc::clone(&shelved))));
+        let (view, seen) = watch::channel(View::stopped(name));
+        let slot = Slot::new(Arc::clone(&shelved));
         let policy = policy(shared, &shelved.descriptor);
         let keeper = Keeper {
             shared: Arc::clone(shared),
@@ -380,6 +302,10 @@ impl Keeper {
             self.off.cancel();
             return;
         }
+        if failpoint::broken(23) {
+            // Nobody lets go of it, so nothing ends it.
+            std::mem::forget(self.live.take());
+        }
         match self.live.as_ref().and_then(|live| live.child.as_ref()) {
             Some(child) => child.tell_to_end(),
             None => {
@@ -504,41 +430,6 @@ impl Keeper {
                 None => std::future::pending().await,
             }
         }
-    }
-}
-
-/// What is promised of a service, as it is described and set.
-fn policy(shared: &Shared, descriptor: &Descriptor) -> Policy {
-    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let idle = settings::idle(&shared.settings(), descriptor);
-    Policy {
-        restart: match descriptor.restart {
-            hob_services::Restart::Always => Restart::Always,
-            hob_services::Restart::OnFailure => Restart::OnFailure,
-            hob_services::Restart::Never => Restart::Never,
-        },
-        has_health: descriptor.kind == Kind::Http,
-        ready_ms: ms(descriptor.ready),
-        live_ms: ms(descriptor.liveness.every),
-        live_failures: descriptor.liveness.failures,
-        restarts_max: if failpoint::broken(21) {
-            u32::MAX
-        } else {
-            descriptor.intensity.restarts
-        },
-        window_ms: ms(descriptor.intensity.within),
-        idle_ms: idle.map(ms),
-    }
-}
-
-fn shown(state: State) -> ServiceState {
-    match state {
-        State::Stopped => ServiceState::Stopped,
-        State::Starting => ServiceState::Starting,
-        State::Running => ServiceState::Running,
-        State::Stopping => ServiceState::Stopping,
-        State::Backoff => ServiceState::Backoff,
-        State::Failed => ServiceState::Failed,
     }
 }
 

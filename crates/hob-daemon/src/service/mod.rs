@@ -1,7 +1,7 @@
 //! `service.*`: the local services of the house, kept alive.
 //!
 //! - `roll`: which services there are; `keeper`: the owner task of each, around the pure machine of
-//!   `hob_core::service`
+//!   `hob_core::service`; `handle`: how it is reached; `promise`: what the machine is told
 //! - `launch`: one start; `probe`: asking for health; `logbook`: what it prints
 //! - `requests`: what is asked of the room; `served`: which models that makes available
 //! - `words`: what is said of it; `settings`: what a person may choose
@@ -9,16 +9,19 @@
 //! Invariants: a service is changed by its keeper alone; a stop answers when nothing of it lives;
 //! when the daemon stops, those that need others stop before them, and nothing outlives it.
 
+mod handle;
 mod keeper;
 mod launch;
 mod logbook;
 mod probe;
+mod promise;
 mod requests;
 mod roll;
 mod served;
 mod settings;
 mod words;
 
+use handle::{Command, View};
 use hob_bus::{Bus, Emitter, Room};
 use hob_exec::Spawner;
 use hob_kit::clock::Clock;
@@ -30,11 +33,11 @@ use hob_kit::tasks::Tasks;
 use hob_kit::world::Env;
 use hob_models::Served;
 use hob_net::Http;
+pub use hob_services::llm::KEYS as LLM_KEYS;
 use hob_store::Store;
 use hob_wire::rooms::service::{
-    List, Logs, Reach, Restart, ServiceLog, ServiceState, ServiceStatusChanged, Start, Status, Stop,
+    List, Logs, Reach, Restart, ServiceLog, ServiceStatusChanged, Start, Status, Stop,
 };
-use keeper::Command;
 use roll::Roll;
 use served::Finds;
 pub use settings::KEYS;
@@ -90,7 +93,10 @@ struct Shared {
     served: watch::Sender<Arc<Vec<Served>>>,
     /// A service, or what there is to start, has changed.
     changed: Notify,
-    /// The daemon stops: nothing starts any more.
+    /// The daemon is about to stop: nobody waits for a service any more but runs, which may still
+    /// end well.
+    leaving: CancellationToken,
+    /// The services stop: nothing starts any more.
     closing: CancellationToken,
 }
 
@@ -122,6 +128,7 @@ impl Services {
             finds: tokio::sync::Mutex::default(),
             served: watch::Sender::new(Arc::default()),
             changed: Notify::new(),
+            leaving: CancellationToken::new(),
             closing: CancellationToken::new(),
             parts,
         });
@@ -143,6 +150,16 @@ impl Services {
             autostart(&shared).await;
             shared.serve_models().await;
         });
+    }
+
+    /// Something was installed or removed: what there is to start is looked for again.
+    pub async fn look_again(&self) {
+        self.0.forget_finds().await;
+    }
+
+    /// Lets those go who only wait to see a service start.
+    pub fn leave(&self) {
+        self.0.leaving.cancel();
     }
 
     /// Stops every service, those that need others before them; what is not gone `within` that
@@ -175,11 +192,7 @@ impl Services {
         let all_gone = async {
             for handle in handles {
                 let mut view = handle.view;
-                let rests = |it: &keeper::View| {
-                    let state = it.status.state;
-                    matches!(state, ServiceState::Stopped | ServiceState::Failed)
-                };
-                let _ = view.wait_for(rests).await;
+                let _ = view.wait_for(View::rests).await;
             }
         };
         if tokio::time::timeout(KILL_WAIT, all_gone).await.is_err() {

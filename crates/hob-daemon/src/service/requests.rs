@@ -1,7 +1,7 @@
 //! What is asked of the room.
 
 use super::Shared;
-use super::keeper::{Command, Handle, View};
+use super::handle::{Command, Handle, View};
 use super::settings;
 use hob_core::service::order;
 use hob_services::{Found, Shelved};
@@ -10,6 +10,7 @@ use hob_wire::rooms::service::{
 };
 use hob_wire::{ErrorCode, WireError};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// Lines of a log, unless somebody asks for more.
 const LOG_LINES: u32 = 100;
@@ -69,7 +70,7 @@ impl Shared {
         self.want(&shelved, &handle).await?;
         if params.wait {
             let over = |view: &View| view.status.state != ServiceState::Starting;
-            self.until(&handle, over).await?;
+            self.until(&handle, &self.leaving, over).await?;
         }
         let status = handle.view.borrow().status.clone();
         Ok(status)
@@ -94,7 +95,7 @@ impl Shared {
             let roll = self.roll();
             let runs = |name: &&String| {
                 let handle = roll.handles.get(*name);
-                handle.is_some_and(|handle| !rests(handle.state()))
+                handle.is_some_and(|handle| !handle.rests())
             };
             order.iter().filter(runs).cloned().collect()
         };
@@ -166,7 +167,7 @@ impl Shared {
             ServiceState::Backoff => view.status.restarts >= RESTARTS_BORNE,
             ServiceState::Running | ServiceState::Stopped | ServiceState::Failed => true,
         };
-        let view = self.until(&handle, over).await;
+        let view = self.until(&handle, &self.closing, over).await;
         let view = view.map_err(|error| refused(error.message))?;
         if view.status.state == ServiceState::Running {
             return Ok(view);
@@ -190,7 +191,7 @@ impl Shared {
         let ordered = order::starting(name, &needs);
         ordered.map_err(|disorder| conflict(disorder.sentence()))?;
         let mut found = None;
-        if rests(handle.state()) {
+        if handle.rests() {
             let now = self.look_for(shelved).await;
             if let Found::Missing { why } = now {
                 return Err(conflict(why));
@@ -233,6 +234,7 @@ impl Shared {
     async fn until(
         &self,
         handle: &Handle,
+        end: &CancellationToken,
         over: impl FnMut(&View) -> bool,
     ) -> Result<View, WireError> {
         let mut view = handle.view.clone();
@@ -241,7 +243,7 @@ impl Shared {
                 Ok(seen) => Ok(seen.clone()),
                 Err(_) => Err(stopping()),
             },
-            () = self.closing.cancelled() => Err(stopping()),
+            () = end.cancelled() => Err(stopping()),
         }
     }
 
@@ -272,10 +274,6 @@ async fn gone(handle: &Handle) {
     let _ = view
         .wait_for(|view| view.status.state != ServiceState::Stopping)
         .await;
-}
-
-fn rests(state: ServiceState) -> bool {
-    matches!(state, ServiceState::Stopped | ServiceState::Failed)
 }
 
 fn stopping() -> WireError {

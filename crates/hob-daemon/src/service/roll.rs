@@ -4,10 +4,10 @@
 //! Invariants: a service has one keeper; one that runs is kept although its file is gone.
 
 use super::Shared;
-use super::keeper::{Handle, Keeper};
+use super::handle::Handle;
+use super::keeper::Keeper;
 use hob_core::service::order::Needs;
 use hob_services::{Shelf, Shelved};
-use hob_wire::rooms::service::ServiceState;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,10 +59,8 @@ impl Roll {
                 }
             }
         }
-        self.handles.retain(|name, handle| {
-            let rests = matches!(handle.state(), ServiceState::Stopped | ServiceState::Failed);
-            shelf.find(name).is_some() || !rests
-        });
+        self.handles
+            .retain(|name, handle| shelf.find(name).is_some() || !handle.rests());
         self.shelf = Arc::new(shelf);
         self.stamp = Some(stamp);
     }

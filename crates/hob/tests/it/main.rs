@@ -19,4 +19,6 @@ mod mind;
 #[cfg(test)]
 mod openai;
 #[cfg(test)]
+mod services;
+#[cfg(test)]
 mod support;

@@ -119,7 +119,7 @@ async fn sessions_are_listed_read_and_written_to() {
 #[tokio::test]
 async fn a_room_that_is_not_there_is_told() {
     let house = house();
-    for name in ["agent_status", "model_list"] {
+    for name in ["agent_status", "model_list", "service_status"] {
         let (text, failed) = say(&house, name, json!({})).await;
         assert!(failed && !text.is_empty(), "{name}: {text}");
     }

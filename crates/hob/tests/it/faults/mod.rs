@@ -21,6 +21,7 @@ mod mind;
 mod peer;
 mod process;
 mod rig;
+mod services;
 mod stress;
 mod supervision;
 mod trial;
@@ -49,8 +50,14 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 16, test: "f16_same_trigger_twice_at_once", expects: "one row" },
     Fault { number: 19, test: "f19_runaway_loop", expects: "stops at step, token, money and wall bounds" },
     Fault { number: 20, test: "f20_poison_job", expects: "given up after a few tries, others unaffected" },
+    Fault { number: 21, test: "f21_a_service_that_ends_at_once", expects: "waits longer each time, gives up, stays visible with its reason" },
+    Fault { number: 22, test: "f22_a_service_that_hangs", expects: "killed and restarted once" },
+    Fault { number: 23, test: "f23_services_that_will_not_end", expects: "nothing of them is left, whichever way it ends" },
+    Fault { number: 24, test: "f24_a_service_that_floods_its_log", expects: "bounded memory and files, the daemon stays quick" },
+    Fault { number: 25, test: "f25_services_that_need_each_other", expects: "dependants wait for readiness, and stop first" },
     Fault { number: 26, test: "f26_panic_in_one_actor", expects: "only that request fails" },
     Fault { number: 27, test: "f27_shutdown_during_load", expects: "ends within 10 s, no half records" },
+    Fault { number: 27, test: "f27_shutdown_with_services_at_work", expects: "ends within 10 s, no process of a service is left" },
     Fault { number: 31, test: "f31_giant_frame_and_a_million_fragments", expects: "closed at the limit, before allocation" },
     Fault { number: 32, test: "f32_hostile_json", expects: "typed error, stack safe" },
     Fault { number: 34, test: "f34_slow_consumer", expects: "that client is told and closed, others unharmed" },
@@ -70,8 +77,10 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 58, test: "f58_lying_usage", expects: "own count used, spend cap holds" },
     Fault { number: 60, test: "f60_commands_that_never_end", expects: "killed at the deadline with children" },
     Fault { number: 61, test: "f61_bombs_of_processes_and_threads", expects: "the bound holds, the daemon stays quick" },
+    Fault { number: 61, test: "f61_services_that_fork_without_end", expects: "the service's own bound holds, the daemon stays quick" },
     Fault { number: 62, test: "f62_commands_that_fill_the_disk", expects: "quota, cleaned up" },
     Fault { number: 63, test: "f63_commands_that_print_without_end", expects: "head and tail kept, bounded, UTF-8 safe" },
+    Fault { number: 63, test: "f63_services_that_print_without_end", expects: "bounded memory, lines cut between characters" },
     Fault { number: 64, test: "f64_paths_that_lead_out", expects: "refused, every spelling and every file tool" },
     Fault { number: 65, test: "f65_links_and_renames_that_race", expects: "never escapes the workspace" },
     Fault { number: 67, test: "f67_protected_places_in_a_writable_root", expects: "denied" },

@@ -305,6 +305,15 @@ impl Rig {
             .expect("a figure in KiB")
     }
 
+    /// Processor time the daemon has taken, in hundredths of a second.
+    pub(crate) fn cpu_ticks(&self) -> u64 {
+        let path = format!("/proc/{}/stat", self.pid());
+        let text = std::fs::read_to_string(path).expect("the daemon's stat");
+        let fields = text.rsplit(')').next().unwrap_or_default();
+        let numbers = fields.split_whitespace().skip(11).take(2);
+        numbers.filter_map(|field| field.parse::<u64>().ok()).sum()
+    }
+
     /// Makes the peak of resident memory start anew.
     pub(crate) fn reset_peak_memory(&self) {
         std::fs::write(format!("/proc/{}/clear_refs", self.pid()), "5")

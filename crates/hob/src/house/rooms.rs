@@ -1,0 +1,170 @@
+//! Which rooms the house has, and what each is made of.
+//!
+//! Invariant: the agent comes last, because runs of a former daemon begin at once and call the
+//! other rooms.
+
+use super::{Groups, House, VERSION};
+use hob_bus::Bus;
+use hob_daemon::config::Config;
+use hob_daemon::daemon::Facts;
+use hob_daemon::door::{Door, Uses};
+use hob_daemon::service::Services;
+use hob_daemon::tool::Commands;
+use hob_exec::{Spawner, SpawnerParts};
+use hob_kit::settings::Settings;
+use hob_kit::tasks::Tasks;
+use hob_models::{EnvKeys, Served};
+use hob_net::{Http, NetParts, Web};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::watch;
+
+impl House<'_> {
+    /// Serves every room; the services are begun when the gateway is open.
+    pub(super) fn serve_rooms(
+        &self,
+        bus: &Bus,
+        groups: &Groups,
+        config: Config,
+        listeners: Arc<OnceLock<Vec<String>>>,
+    ) -> anyhow::Result<Services> {
+        let tasks = &groups.rooms;
+        let facts = Facts {
+            version: VERSION.to_owned(),
+            started_at: self.started_at,
+            home: self.world.home.root().display().to_string(),
+            listeners,
+        };
+        bus.serve(hob_daemon::session::room(&self.store))?;
+        let settings = config.watch();
+        bus.serve(hob_daemon::config::room(config))?;
+        bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
+        bus.serve(hob_daemon::log::room())?;
+        self.serve_tools(bus, tasks, settings.clone())?;
+        let uses = Uses::default();
+        let services = self.services(bus, &groups.services, settings.clone(), uses.clone())?;
+        bus.serve(hob_daemon::service::room(&services))?;
+        let found = (uses, services.served());
+        self.serve_agent(bus, tasks, settings, found)?;
+        if let Some(lines) = self.log.lines() {
+            let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
+            tasks.spawn_until_stop("log-lines", pump);
+        }
+        Ok(services)
+    }
+
+    /// Serves the tools, and the permissions their calls need.
+    fn serve_tools(
+        &self,
+        bus: &Bus,
+        tasks: &Tasks,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> anyhow::Result<()> {
+        bus.serve(hob_daemon::permission::room(
+            hob_daemon::permission::Parts {
+                bus: bus.clone(),
+                store: self.store.clone(),
+                clock: self.world.clock.clone(),
+                dice: self.world.dice.clone(),
+                settings: settings.clone(),
+                mask: self.log.mask().clone(),
+            },
+        ))?;
+        bus.serve(hob_daemon::audit::room(&self.store))?;
+        bus.serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
+            bus: bus.clone(),
+            store: self.store.clone(),
+            clock: self.world.clock.clone(),
+            commands: Some(self.commands(tasks, settings.clone())),
+            settings,
+            home: self.world.home.clone(),
+            web: Web::new(self.world.clock.clone()),
+            mask: self.log.mask().clone(),
+        }))?;
+        Ok(())
+    }
+
+    fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
+        let home = self.world.env.os("HOME").map(PathBuf::from);
+        Commands::new(self.spawner(tasks), settings, home)
+    }
+
+    /// How programs are run: by this very program as their shim. What the machine can enforce is
+    /// found out by the first of them.
+    fn spawner(&self, tasks: &Tasks) -> Spawner {
+        Spawner::new(SpawnerParts {
+            shim: hob_exec::spawner::own_shim(),
+            env: self.world.env.clone(),
+            tasks: tasks.clone(),
+            facts: None,
+        })
+    }
+
+    /// The local services. A call under way keeps its service from being idle.
+    fn services(
+        &self,
+        bus: &Bus,
+        tasks: &Tasks,
+        settings: watch::Receiver<Arc<Settings>>,
+        uses: Uses,
+    ) -> anyhow::Result<Services> {
+        let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
+        Ok(Services::new(hob_daemon::service::Parts {
+            bus: bus.clone(),
+            store: self.store.clone(),
+            http: Http::new(NetParts::new(clock.clone()))?,
+            clock,
+            dice,
+            env: self.world.env.clone(),
+            home: self.world.home.clone(),
+            settings,
+            mask: self.log.mask().clone(),
+            spawner: self.spawner(tasks),
+            tasks: tasks.clone(),
+            busy: Arc::new(move |service| uses.busy(service)),
+        }))
+    }
+
+    /// Serves the models, the agent that asks them, and what that costs: last, because runs of a
+    /// former daemon begin at once and call the other rooms.
+    fn serve_agent(
+        &self,
+        bus: &Bus,
+        tasks: &Tasks,
+        settings: watch::Receiver<Arc<Settings>>,
+        (uses, served): (Uses, watch::Receiver<Arc<Vec<Served>>>),
+    ) -> anyhow::Result<()> {
+        let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
+        let store = self.store.clone();
+        let http = Http::new(NetParts::new(clock.clone()))?;
+        let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
+        let keys = Arc::new(keys);
+        let services = Arc::new(Door::new(bus, uses));
+        bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
+            bus: bus.clone(),
+            store: store.clone(),
+            clock: clock.clone(),
+            dice: dice.clone(),
+            settings: settings.clone(),
+            http: http.clone(),
+            keys: keys.clone(),
+            services: services.clone(),
+            served: served.clone(),
+        }))?;
+        bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
+        hob_daemon::agent::serve(hob_daemon::agent::Parts {
+            store,
+            bus: bus.clone(),
+            tasks: tasks.clone(),
+            settings,
+            http,
+            keys,
+            services,
+            served,
+            home: self.world.home.clone(),
+            clock,
+            dice,
+        })?;
+        Ok(())
+    }
+}
