@@ -244,8 +244,9 @@ impl Machine {
 
     fn unwanted(&mut self, out: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Launching | Phase::Awaiting { .. } => self.kill(After::Stop, out),
-            Phase::Running { adopted: false, .. } => self.kill(After::Stop, out),
+            Phase::Launching | Phase::Awaiting { .. } | Phase::Running { adopted: false, .. } => {
+                self.kill(After::Stop, out);
+            }
             Phase::Killing(_) => self.phase = Phase::Killing(After::Stop),
             Phase::Running { adopted: true, .. }
             | Phase::Stopped

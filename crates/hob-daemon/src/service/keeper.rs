@@ -15,7 +15,7 @@ use hob_exec::{Child, ExecError, Exit};
 use hob_kit::failpoint;
 use hob_services::{Found, Shelved};
 use hob_wire::Topic;
-use hob_wire::rooms::service::{LastExit, ServiceState, ServiceStatus, ServiceStatusChanged};
+use hob_wire::rooms::service::{LastExit, ServiceStatus, ServiceStatusChanged};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Keeper {
                 if let Some(child) = live.child.clone() {
                     self.follow(child);
                 }
-                self.live = Some(live);
+                self.live = Some(*live);
                 self.detail = None;
                 Event::Started
             }
@@ -164,7 +164,7 @@ impl Keeper {
                 self.detail = Some(format!(
                     "{what} was running already; hob uses it and never stops it."
                 ));
-                self.live = Some(live);
+                self.live = Some(*live);
                 Event::Adopted
             }
             Launched::Absent(why) => {

@@ -42,8 +42,8 @@ pub(super) struct Live {
 /// How a start went.
 #[derive(Debug)]
 pub(super) enum Launched {
-    Started(Live),
-    Adopted(Live),
+    Started(Box<Live>),
+    Adopted(Box<Live>),
     /// There is nothing to start.
     Absent(String),
     /// It will not start like this.
@@ -83,7 +83,7 @@ pub(super) async fn launch(
         return Launched::CalledOff;
     }
     live.child = Some(Arc::new(child));
-    Launched::Started(live)
+    Launched::Started(Box::new(live))
 }
 
 /// A process that is about to be.
@@ -182,14 +182,14 @@ fn adopt(url: String, what: String) -> Launched {
         login: None,
         lenient: true,
     };
-    Launched::Adopted(Live {
+    Launched::Adopted(Box::new(Live {
         child: None,
         port,
         url: Some(url),
         password: None,
         checkup: Some(checkup),
         what: Some(what),
-    })
+    }))
 }
 
 /// Whether something answers on the fixed port: if it is well it is used, otherwise it is in the
@@ -212,14 +212,14 @@ async fn already_there(
             .ask(&shared.parts.http, descriptor.liveness.timeout)
             .await
     {
-        return Err(Launched::Adopted(Live {
+        return Err(Launched::Adopted(Box::new(Live {
             child: None,
             port: Some(port),
             url: Some(local(port)),
             password: None,
             checkup: Some(checkup),
             what: None,
-        }));
+        })));
     }
     Err(Launched::Failed(format!(
         "Port {port} is taken by another program, which does not answer as this service does. End that program, or give the service another port."

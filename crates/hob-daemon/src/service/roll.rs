@@ -47,21 +47,20 @@ impl Roll {
         Some((handle.slot.get(), handle.clone()))
     }
 
-    fn settle(&mut self, shared: &Arc<Shared>, shelf: Shelf, stamp: Stamp) {
-        for shelved in shelf.services() {
+    fn settle(&mut self, shared: &Arc<Shared>, read: Shelf, stamp: Stamp) {
+        for shelved in read.services() {
             let name = &shelved.descriptor.name;
             let shelved = Arc::new(shelved.clone());
-            match self.handles.get(name) {
-                Some(handle) => handle.slot.set(shelved),
-                None => {
-                    let handle = Keeper::begin(shared, shelved);
-                    self.handles.insert(name.clone(), handle);
-                }
+            if let Some(handle) = self.handles.get(name) {
+                handle.slot.set(shelved);
+            } else {
+                let handle = Keeper::begin(shared, shelved);
+                self.handles.insert(name.clone(), handle);
             }
         }
         self.handles
-            .retain(|name, handle| shelf.find(name).is_some() || !handle.rests());
-        self.shelf = Arc::new(shelf);
+            .retain(|name, handle| read.find(name).is_some() || !handle.rests());
+        self.shelf = Arc::new(read);
         self.stamp = Some(stamp);
     }
 }

@@ -93,11 +93,10 @@ impl Shared {
 
     async fn served_now(self: &Arc<Self>) -> Vec<Served> {
         let finds = self.finds().await;
-        let roll = self.roll();
-        let all = roll.handles.iter();
-        let served = all.filter_map(|(name, handle)| {
+        let handles = self.roll().handles.clone();
+        let served = handles.iter().filter_map(|(name, handle)| {
             let shelved = handle.slot.get();
-            let role = shelved.descriptor.role.filter(answers_chat)?;
+            let role = shelved.descriptor.role.filter(|role| answers_chat(*role))?;
             let running = handle.state() == ServiceState::Running;
             let (model, modest) = match finds.get(name) {
                 Some(Found::Running { model, .. }) => (model.clone(), false),
@@ -118,6 +117,6 @@ impl Shared {
     }
 }
 
-fn answers_chat(role: &ServiceRole) -> bool {
+fn answers_chat(role: ServiceRole) -> bool {
     matches!(role, ServiceRole::Llm | ServiceRole::Vlm)
 }

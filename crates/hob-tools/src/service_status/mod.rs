@@ -37,15 +37,12 @@ fn spec() -> ToolSpec {
 
 async fn look(call: &Work, ground: &Ground) -> Result<Executed, Refused> {
     let name = call.args.get("name").and_then(|name| name.as_str());
-    let statuses: Vec<ServiceStatus> = match name {
-        Some(name) => {
-            let name = name.to_owned();
-            vec![ask::<service::Status>(ground, &service::NameParams { name }).await?]
-        }
-        None => {
-            let all = ask::<service::List>(ground, &service::ListParams::default()).await?;
-            all.services.into_iter().map(|it| it.status).collect()
-        }
+    let statuses: Vec<ServiceStatus> = if let Some(name) = name {
+        let name = name.to_owned();
+        vec![ask::<service::Status>(ground, &service::NameParams { name }).await?]
+    } else {
+        let all = ask::<service::List>(ground, &service::ListParams::default()).await?;
+        all.services.into_iter().map(|it| it.status).collect()
     };
     let mut lines: Vec<String> = statuses.iter().map(line).collect();
     if lines.is_empty() {
