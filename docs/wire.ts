@@ -2039,7 +2039,10 @@ export interface ToolFinishedPayload {
   cut?: string | null;
 }
 
-export type ToolListParams = Record<string, never>;
+export interface ToolListParams {
+  /** The `revision` of a list the caller has: if nothing changed since, it is not sent again. */
+  known?: string | null;
+}
 
 export interface ToolOfferParams {
   /** The registered service that answers for them. */
@@ -2145,7 +2148,10 @@ export interface ToolUndone {
 }
 
 export interface Tools {
+  /** Empty when the caller's list is still true. */
   tools: ToolSpec[];
+  /** Another one whenever a tool comes, goes or changes. */
+  revision?: string;
 }
 
 export interface UndoneChange {

@@ -30,7 +30,7 @@ pub(crate) async fn describe(
 ) -> Result<Response<Body>, Refusal> {
     let peer = shared::peer(&principal, SURFACE);
     let caller = desk.shared.bus.caller_as(peer)?;
-    let tools = caller.call::<List>(&ListParams {}).await?.tools;
+    let tools = caller.call::<List>(&ListParams::default()).await?.tools;
     Ok(json_response(Bytes::from(document(&tools).to_string())))
 }
 

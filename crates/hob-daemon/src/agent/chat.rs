@@ -134,6 +134,7 @@ impl Chat {
         Chat {
             hands: Hands {
                 caller: shared.parts.bus.caller("agent"),
+                tools: Arc::clone(&shared.tools),
                 run: params.chat_id,
                 session_key: session.clone(),
                 workspace: None,

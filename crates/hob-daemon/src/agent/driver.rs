@@ -143,6 +143,7 @@ impl Driver {
         Ok(Driver {
             hands: Hands {
                 caller: shared.parts.bus.caller("agent"),
+                tools: Arc::clone(&shared.tools),
                 run: row.id,
                 session_key: row.session_key.clone(),
                 workspace: params.workspace.clone(),

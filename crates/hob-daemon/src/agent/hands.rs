@@ -2,22 +2,24 @@
 //! ticket of the permission room; an answer tells apart what surely did not run from what nobody
 //! can tell.
 
+use super::tool_list::ToolList;
 use hob_bus::Caller;
 use hob_core::family;
 use hob_kit::failpoint;
 use hob_wire::rooms::permission::{self, AskParams, Denial, WithdrawParams};
 use hob_wire::rooms::tool::{
-    Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, List,
-    ListParams, Probe, Probed,
+    Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, Probe, Probed,
 };
 use hob_wire::work::{Decision, Tier, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, RunId, ToolCall, ToolResult, WireError};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The tools of one run, as far as it may reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Hands {
     pub(crate) caller: Caller,
+    pub(crate) tools: Arc<ToolList>,
     pub(crate) run: RunId,
     pub(crate) session_key: String,
     pub(crate) workspace: Option<String>,
@@ -61,9 +63,11 @@ impl Hands {
         if self.only.as_ref().is_some_and(BTreeSet::is_empty) {
             return Ok(Vec::new());
         }
-        let mut tools = self.caller.call::<List>(&ListParams {}).await?.tools;
-        tools.retain(|tool| self.may_use(&tool.name));
-        tools.retain(|tool| self.ceiling.is_none_or(|ceiling| tool.tier <= ceiling));
+        let all = self.tools.current(&self.caller).await?;
+        let within = |tool: &&ToolSpec| {
+            self.may_use(&tool.name) && self.ceiling.is_none_or(|ceiling| tool.tier <= ceiling)
+        };
+        let mut tools: Vec<ToolSpec> = all.tools.iter().filter(within).cloned().collect();
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(tools)
     }

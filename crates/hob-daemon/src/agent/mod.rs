@@ -42,6 +42,7 @@ mod shared;
 mod steering;
 mod stopping;
 mod story;
+mod tool_list;
 mod views;
 mod work;
 

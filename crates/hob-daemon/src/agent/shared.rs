@@ -2,6 +2,7 @@
 
 use super::live::Live;
 use super::settings;
+use super::tool_list::ToolList;
 use hob_bus::{Bus, Emitter};
 use hob_core::failover::RetryPolicy;
 use hob_core::family::DEPTH_MAX;
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     /// never wait for its slot.
     slots: Vec<Arc<Semaphore>>,
     pub(crate) emitter: Emitter,
+    pub(crate) tools: Arc<ToolList>,
     /// Conversations that are answered now and stored nowhere. A std mutex, because it is held
     /// for a lookup.
     pub(crate) chats: Mutex<HashMap<RunId, CancellationToken>>,
@@ -64,6 +66,7 @@ impl Shared {
                 .map(|_| Arc::new(Semaphore::new(slots)))
                 .collect(),
             emitter: parts.bus.emitter("agent"),
+            tools: Arc::default(),
             chats: Mutex::default(),
             parts,
         }

@@ -362,7 +362,7 @@ impl Bench {
             Some(near) => format!("Did you mean '{near}'? "),
             None => String::new(),
         };
-        let tools = self.shared.shelf.list().tools;
+        let tools = self.shared.shelf.list(None).tools;
         let names = tools.iter().take(NAMES_SHOWN_MAX);
         let names: Vec<&str> = names.map(|tool| tool.name.as_str()).collect();
         let names = names.join(", ");

@@ -111,6 +111,8 @@ pub fn room(parts: Parts) -> Room {
     if let Some(commands) = parts.commands {
         ground = ground.with_commands(commands);
     }
+    let born = format!("{:x}", parts.clock.wall_ms());
+    let shelf = Shelf::new(hob_tools::entries(), born);
     let shared = Arc::new(Shared {
         caller: parts.bus.caller("tools"),
         emitter: parts.bus.emitter("tools"),
@@ -121,7 +123,7 @@ pub fn room(parts: Parts) -> Room {
         undo: tokio::sync::Mutex::new(()),
         clock: parts.clock,
         settings: parts.settings,
-        shelf: Shelf::new(hob_tools::entries()),
+        shelf,
     });
     let bench = Arc::new(Bench::new(Arc::clone(&shared)));
     let (lists, offers) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -134,8 +136,8 @@ pub fn room(parts: Parts) -> Room {
         .event::<ToolStarted>()
         .event::<ToolOutput>()
         .event::<ToolFinished>()
-        .method::<List, _, _>(move |_, _| {
-            let tools = lists.shelf.list();
+        .method::<List, _, _>(move |_, params| {
+            let tools = lists.shelf.list(params.known.as_deref());
             async move { Ok(tools) }
         })
         .method::<Describe, _, _>(move |_, params| {

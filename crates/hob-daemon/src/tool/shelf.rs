@@ -58,6 +58,8 @@ pub(super) struct Shelf {
     state: Mutex<State>,
     /// Counts changes, for those who wait for a tool.
     changes: watch::Sender<u64>,
+    /// Tells this shelf from that of another daemon.
+    born: String,
 }
 
 #[derive(Default)]
@@ -68,7 +70,7 @@ struct State {
 }
 
 impl Shelf {
-    pub(super) fn new(entries: &[Entry]) -> Self {
+    pub(super) fn new(entries: &[Entry], born: String) -> Self {
         let mut tools = BTreeMap::new();
         for entry in entries {
             let spec = (entry.spec)();
@@ -88,14 +90,22 @@ impl Shelf {
                 gone: VecDeque::new(),
             }),
             changes,
+            born,
         }
     }
 
-    pub(super) fn list(&self) -> Tools {
+    /// The tools there are; none of them for a caller who knows this revision of the list.
+    pub(super) fn list(&self, known: Option<&str>) -> Tools {
         let state = self.state();
+        // A number alone would begin anew with each daemon.
+        let revision = format!("{}-{}", self.born, *self.changes.borrow());
         let specs = state.tools.values().map(|tool| tool.spec.clone());
         Tools {
-            tools: specs.collect(),
+            tools: match known {
+                Some(known) if known == revision => Vec::new(),
+                _ => specs.collect(),
+            },
+            revision,
         }
     }
 

@@ -126,12 +126,20 @@ pub struct ToolFinishedPayload {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListParams {}
+pub struct ListParams {
+    /// The `revision` of a list the caller has: if nothing changed since, it is not sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tools {
+    /// Empty when the caller's list is still true.
     pub tools: Vec<ToolSpec>,
+    /// Another one whenever a tool comes, goes or changes.
+    #[serde(default)]
+    pub revision: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

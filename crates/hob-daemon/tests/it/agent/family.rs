@@ -46,6 +46,12 @@ async fn runs(house: &House) -> Vec<hob_store::RunRow> {
     page.expect("lists").runs
 }
 
+/// The parent was answered, and its child's model is being asked: the parent's own stream is over
+/// a little later than its answer.
+async fn child_is_asked(sim: &Sim) {
+    until(|| sim.asked_count() == 2 && sim.open_streams() == 1).await;
+}
+
 async fn child(house: &House) -> hob_store::RunRow {
     let mut children = runs(house).await.into_iter();
     let child = children.find(|run| run.parent.is_some());
@@ -275,7 +281,7 @@ async fn aborting_a_parent_ends_its_children_within_the_second() {
     });
     let house = House::open(folder.path(), &config(&sim, FREE));
     let parent = house.run(task("chat:main", PARENT)).await;
-    until(|| sim.open_streams() == 1).await;
+    child_is_asked(&sim).await;
     let started = Instant::now();
     let selector = RunSelector {
         session_key: Some("chat:main".to_owned()),
@@ -403,7 +409,7 @@ async fn a_parent_cut_off_by_a_crash_finds_the_same_child_again() {
     let first = House::open(origin.path(), &text);
     let yes = say_yes(&first);
     first.run(task("chat:main", PARENT)).await;
-    until(|| sim.open_streams() == 1).await;
+    child_is_asked(&sim).await;
     let before = child(&first).await;
     let copied = copy(origin.path());
     yes.abort();

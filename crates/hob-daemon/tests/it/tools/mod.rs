@@ -95,7 +95,11 @@ impl House {
     }
 
     async fn names(&self) -> Vec<String> {
-        let listed = self.fixture.caller().call::<List>(&ListParams {}).await;
+        let listed = self
+            .fixture
+            .caller()
+            .call::<List>(&ListParams::default())
+            .await;
         let tools = listed.expect("lists").tools.into_iter();
         tools.map(|tool| tool.name).collect()
     }
@@ -311,7 +315,11 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
 #[tokio::test]
 async fn what_is_listed_can_be_read_back_as_a_declaration() {
     let house = house();
-    let listed = house.fixture.caller().call::<List>(&ListParams {}).await;
+    let listed = house
+        .fixture
+        .caller()
+        .call::<List>(&ListParams::default())
+        .await;
     for tool in listed.expect("lists").tools {
         let json = serde_json::to_value(&tool).expect("is plain");
         let read: ToolSpec = serde_json::from_value(json).expect("reads");

@@ -3,7 +3,7 @@
 use super::{house, house_saying, house_tools, spec, start, words};
 use crate::fixture::code;
 use crate::outside::{Outside, answers, said};
-use hob_wire::rooms::tool::{Describe, DescribeParams};
+use hob_wire::rooms::tool::{Describe, DescribeParams, List, ListParams};
 use hob_wire::{ErrorCode, Scopes};
 use serde_json::{Value, json};
 
@@ -40,6 +40,30 @@ async fn tools_of_each_effect_are_served_over_the_bus() {
         service.was_left_alone().await,
         "what does not fit is not run"
     );
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_list_is_sent_again_only_when_it_changed() {
+    let house = house();
+    let list = async |known: Option<&str>| {
+        let params = ListParams {
+            known: known.map(str::to_owned),
+        };
+        let caller = house.fixture.caller();
+        caller.call::<List>(&params).await.expect("lists")
+    };
+    let first = list(None).await;
+    assert_eq!(first.tools.len(), house_tools(&[]).len());
+    let same = list(Some(&first.revision)).await;
+    assert!(same.tools.is_empty());
+    assert_eq!(same.revision, first.revision);
+    let service = Outside::serve(&house.fixture, "lab", answers([])).await;
+    let offer = json!({ "service": "lab", "tools": [spec("mine", "pure")] });
+    service.call("tool.offer", offer).await.expect("is taken");
+    let changed = list(Some(&first.revision)).await;
+    assert_ne!(changed.revision, first.revision);
+    assert_eq!(changed.tools.len(), first.tools.len() + 1);
     house.fixture.close().await;
 }
 

@@ -213,7 +213,12 @@ fn tools() -> Room {
     };
     Room::new("tools").method::<tool::List, _, _>(move |_, _| {
         let tools = vec![spec("time", Tier::Read), spec("write", Tier::Write)];
-        async move { Ok(tool::Tools { tools }) }
+        async move {
+            Ok(tool::Tools {
+                tools,
+                revision: String::new(),
+            })
+        }
     })
 }
 

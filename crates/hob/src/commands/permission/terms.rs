@@ -155,7 +155,7 @@ fn pairs(matches: &ArgMatches, flag: &str) -> Result<BTreeMap<String, String>, F
 
 /// The tools there are now; none when nobody can say.
 pub(super) async fn known(client: &Client) -> Vec<ToolSpec> {
-    let found = client.call::<List>(&ListParams {}).await;
+    let found = client.call::<List>(&ListParams::default()).await;
     found.map(|found| found.tools).unwrap_or_default()
 }
 
