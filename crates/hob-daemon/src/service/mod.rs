@@ -4,12 +4,14 @@
 //!   `hob_core::service`; `handle`: how it is reached; `promise`: what the machine is told
 //! - `launch`: one start; `probe`: asking for health; `logbook`: what it prints
 //! - `requests`: what is asked of the room; `served`: which models that makes available
+//! - `install`: bringing what ships onto this machine, and taking it away
 //! - `words`: what is said of it; `settings`: what a person may choose
 //!
 //! Invariants: a service is changed by its keeper alone; a stop answers when nothing of it lives;
 //! when the daemon stops, those that need others stop before them, and nothing outlives it.
 
 mod handle;
+mod install;
 mod keeper;
 mod launch;
 mod logbook;
@@ -36,8 +38,10 @@ use hob_net::Http;
 pub use hob_services::llm::KEYS as LLM_KEYS;
 use hob_store::Store;
 use hob_wire::rooms::service::{
-    List, Logs, Reach, Restart, ServiceLog, ServiceStatusChanged, Start, Status, Stop,
+    Install, List, Logs, Reach, Restart, ServiceInstallProgress, ServiceLog, ServiceStatusChanged,
+    Start, Status, Stop, Uninstall,
 };
+use install::Installations;
 use roll::Roll;
 use served::Finds;
 pub use settings::KEYS;
@@ -90,6 +94,7 @@ struct Shared {
     // A std mutex: held to look up or change the table, never over an await.
     roll: Mutex<Roll>,
     finds: tokio::sync::Mutex<Finds>,
+    installations: Installations,
     served: watch::Sender<Arc<Vec<Served>>>,
     /// A service, or what there is to start, has changed.
     changed: Notify,
@@ -126,6 +131,7 @@ impl Services {
             emitter: parts.bus.emitter("services"),
             roll: Mutex::default(),
             finds: tokio::sync::Mutex::default(),
+            installations: Installations::default(),
             served: watch::Sender::new(Arc::default()),
             changed: Notify::new(),
             leaving: CancellationToken::new(),
@@ -150,11 +156,6 @@ impl Services {
             autostart(&shared).await;
             shared.serve_models().await;
         });
-    }
-
-    /// Something was installed or removed: what there is to start is looked for again.
-    pub async fn look_again(&self) {
-        self.0.forget_finds().await;
     }
 
     /// Lets those go who only wait to see a service start.
@@ -225,10 +226,12 @@ pub fn room(services: &Services) -> Room {
     let of = || Arc::clone(&services.0);
     let (lists, statuses, starts) = (of(), of(), of());
     let (stops, restarts, logs, reaches) = (of(), of(), of(), of());
+    let (installs, uninstalls) = (of(), of());
     Room::new("services")
         .concurrency(CONCURRENCY)
         .event::<ServiceStatusChanged>()
         .event::<ServiceLog>()
+        .event::<ServiceInstallProgress>()
         .method::<List, _, _>(move |_, _| {
             let shared = Arc::clone(&lists);
             async move { Ok(shared.list().await) }
@@ -256,5 +259,13 @@ pub fn room(services: &Services) -> Room {
         .method::<Reach, _, _>(move |_, params| {
             let shared = Arc::clone(&reaches);
             async move { shared.reach(&params.name).await }
+        })
+        .method::<Install, _, _>(move |call, params| {
+            let shared = Arc::clone(&installs);
+            async move { shared.install(&call.caller, &params).await }
+        })
+        .method::<Uninstall, _, _>(move |call, params| {
+            let shared = Arc::clone(&uninstalls);
+            async move { shared.uninstall(&call.caller, &params.name).await }
         })
 }

@@ -46,7 +46,7 @@ impl Shared {
                 needs: descriptor.needs.clone(),
                 file: shelved.file.as_ref().map(|it| it.display().to_string()),
                 licence: descriptor.licence.clone(),
-                installation: None,
+                installation: self.installations.told(name),
                 status: view.status,
             }
         });

@@ -60,24 +60,17 @@ impl Shared {
         })
     }
 
-    /// Forgets what was found: something was installed or removed.
-    pub(super) async fn forget_finds(&self) {
+    /// Something was installed or removed: what there is to start is looked for again, and told.
+    pub(super) async fn look_again(self: &Arc<Self>) {
         self.finds.lock().await.at_ms = None;
-        self.changed.notify_one();
+        self.tell_served().await;
     }
 
     /// Keeps the list of served models true: a task of its own.
     pub(super) async fn serve_models(self: Arc<Self>) {
         let mut settings = self.parts.settings.clone();
         loop {
-            let served = self.served_now().await;
-            self.served.send_if_modified(|held| {
-                let differs = **held != served;
-                if differs {
-                    *held = Arc::new(served);
-                }
-                differs
-            });
+            self.tell_served().await;
             tokio::select! {
                 () = self.changed.notified() => {}
                 changed = settings.changed() => {
@@ -89,6 +82,17 @@ impl Shared {
             }
             tokio::time::sleep(SETTLE).await;
         }
+    }
+
+    async fn tell_served(self: &Arc<Self>) {
+        let served = self.served_now().await;
+        self.served.send_if_modified(|held| {
+            let differs = **held != served;
+            if differs {
+                *held = Arc::new(served);
+            }
+            differs
+        });
     }
 
     async fn served_now(self: &Arc<Self>) -> Vec<Served> {

@@ -15,6 +15,8 @@ mod faults;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod local;
+#[cfg(test)]
 mod mind;
 #[cfg(test)]
 mod openai;

