@@ -160,6 +160,10 @@ impl Store {
         &self,
         params: session::CreateParams,
     ) -> Result<session::Created, StoreError> {
+        if params.session_key.is_some() && params.id.is_some() {
+            let message = "Give `sessionKey` or `id`, not both.";
+            return Err(StoreError::Invalid(message.to_owned()));
+        }
         let name = params.session_key.as_deref().map(rules::session_ref);
         let parent = params.parent.as_deref().map(rules::session_ref);
         let kind = params
@@ -171,6 +175,7 @@ impl Store {
         rules::metadata(&metadata)?;
         let plan = Plan {
             name: name.transpose()?,
+            id: params.id,
             kind,
             label: params.label,
             parent: parent.transpose()?,
@@ -262,6 +267,18 @@ impl Store {
         params.label.as_deref().map_or(Ok(()), rules::label)?;
         self.write(0, move |batch| {
             write::label(batch, &session, params.label.as_deref())
+        })
+        .await
+    }
+
+    pub async fn annotate_session(
+        &self,
+        params: session::AnnotateParams,
+    ) -> Result<session::Session, StoreError> {
+        let session = rules::session_ref(&params.session_key)?;
+        let bytes = to_json(&params.metadata)?.len();
+        self.write(bytes, move |batch| {
+            write::annotate(batch, &session, &params.metadata)
         })
         .await
     }

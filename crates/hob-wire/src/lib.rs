@@ -7,12 +7,14 @@
 //! - [`content`]: what a message is made of
 //! - [`work`]: what repeating a call does, where a run must stop and why it did
 //! - [`rule`]: stored rules, and the record of what was decided
+//! - [`agentloop`]: the words of AgentLoop's clients, which speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
 //! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
 //! fields, so a newer caller is never half understood; results and payloads tolerate them, so an
 //! older reader keeps working.
 
+pub mod agentloop;
 pub mod catalog;
 pub mod content;
 pub mod error;

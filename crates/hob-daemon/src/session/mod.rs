@@ -7,8 +7,8 @@ use hob_store::Store;
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Create, Delete, DeleteParams, Export, Get, GetParams, History, Label, List, Send, SendParams,
-    Sent, SessionCreated, SessionDeleted, SessionMessage,
+    Annotate, Create, Delete, DeleteParams, Export, Get, GetParams, History, Label, List, Send,
+    SendParams, Sent, SessionCreated, SessionDeleted, SessionMessage,
 };
 
 /// Requests handled at once. Writers wait for a shared fsync, so many of them together are what
@@ -39,6 +39,9 @@ pub fn room(store: &Store) -> Room {
         }))
         .method::<Export, _, _>(over(store, |store, params| async move {
             Ok(store.export(params).await?)
+        }))
+        .method::<Annotate, _, _>(over(store, |store, params| async move {
+            Ok(store.annotate_session(params).await?)
         }))
         .method::<Label, _, _>(over(store, |store, params| async move {
             Ok(store.label_session(params).await?)

@@ -167,6 +167,7 @@ fn make_session(
     );
     let session = Plan {
         name: name.cloned(),
+        id: None,
         kind: plan.kind.clone(),
         label: None,
         parent: parent.map(|parent| SessionRef::Id(parent.face.id)),
@@ -183,6 +184,7 @@ fn born_session(
 ) -> Result<Head, Trouble> {
     let session = Plan {
         name: Some(plan.session.clone()),
+        id: None,
         kind: plan.kind.clone(),
         label: plan.birth.as_ref().and_then(|birth| birth.label.clone()),
         parent: Some(SessionRef::Id(family.session)),

@@ -7,6 +7,7 @@ use crate::error::{StoreError, Trouble};
 use crate::events::{MessageFace, Place, SessionFace, created_payload, encode, message_payload};
 use crate::judgements::end_session;
 use crate::lanes::{Bulk, Step};
+use crate::rules;
 use crate::runs::remove;
 use crate::value::{int, number, uuid};
 use hob_bus::NewEvent;
@@ -18,6 +19,7 @@ use hob_wire::rooms::session::{
 };
 use hob_wire::{Content, MessageId, Role, SessionId, Topic};
 use rusqlite::OptionalExtension;
+use serde_json::{Map, Value};
 use std::sync::{Arc, LazyLock};
 
 /// Messages removed in one step of a deletion.
@@ -27,6 +29,8 @@ const DELETE_STEP: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) name: Option<SessionRef>,
+    /// The id its caller chose.
+    pub(crate) id: Option<SessionId>,
     pub(crate) kind: String,
     pub(crate) label: Option<String>,
     pub(crate) parent: Option<SessionRef>,
@@ -35,7 +39,8 @@ pub(crate) struct Plan {
 }
 
 pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trouble> {
-    if let Some(name) = &plan.name
+    let chosen = plan.id.map(SessionRef::Id);
+    if let Some(name) = plan.name.as_ref().or(chosen.as_ref())
         && let Some(found) = row::find(batch.sql, name)?
     {
         return Ok(Created {
@@ -60,7 +65,10 @@ pub(crate) fn create(batch: &mut Batch<'_>, plan: &Plan) -> Result<Created, Trou
             Some(head.ok_or_else(|| row::missing(parent))?.face.id)
         }
     };
-    let id = SessionId(batch.ids.next(batch.now_ms));
+    let id = match plan.id {
+        Some(id) => id,
+        None => SessionId(batch.ids.next(batch.now_ms)),
+    };
     let row_id = batch
         .sql
         .prepare_cached(
@@ -234,6 +242,29 @@ pub(crate) fn label(
         .prepare_cached("UPDATE sessions SET label = ?2, updated_at = ?3 WHERE row_id = ?1")?
         .execute((row_id, label, int(batch.now_ms)))?;
     Ok(found(batch, session)?.session)
+}
+
+/// Sets the given entries; null takes one away.
+pub(crate) fn annotate(
+    batch: &mut Batch<'_>,
+    session: &SessionRef,
+    entries: &Map<String, Value>,
+) -> Result<Session, Trouble> {
+    let found = found(batch, session)?;
+    let mut metadata = found.session.metadata;
+    for (name, value) in entries {
+        match value {
+            Value::Null => metadata.remove(name),
+            value => metadata.insert(name.clone(), value.clone()),
+        };
+    }
+    let json = Value::Object(metadata).to_string();
+    rules::metadata(&json)?;
+    batch
+        .sql
+        .prepare_cached("UPDATE sessions SET metadata = ?2, updated_at = ?3 WHERE row_id = ?1")?
+        .execute((found.row_id, json, int(batch.now_ms)))?;
+    Ok(self::found(batch, session)?.session)
 }
 
 /// Deletes the session at once; of its messages the first few, and the rest, with its runs, as

@@ -3,7 +3,7 @@
 use crate::support::{Home, keyed, named, text_to};
 use hob_store::StoreError;
 use hob_wire::id::SessionRef;
-use hob_wire::rooms::session::{CreateParams, HistoryParams, LabelParams};
+use hob_wire::rooms::session::{AnnotateParams, CreateParams, HistoryParams, LabelParams};
 use hob_wire::{Content, Part, Role, ToolCall};
 use serde_json::json;
 
@@ -22,6 +22,7 @@ async fn creating_again_returns_the_session_and_wipes_nothing() {
             metadata: json!({ "a": [1, 2] }).as_object().cloned(),
             label: Some("Home".to_owned()),
             parent: None,
+            id: None,
         })
         .await
         .unwrap();
@@ -328,5 +329,58 @@ async fn deleting_takes_the_messages_and_frees_the_key() {
         crate::support::count(&home.database(), "SELECT count(*) FROM messages") == 1
     })
     .await;
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_caller_may_choose_the_id() {
+    let home = Home::new();
+    let store = home.open();
+    let id: hob_wire::SessionId = "0c0ffee0-1111-4222-8333-444455556666".parse().unwrap();
+    let chosen = || CreateParams {
+        id: Some(id),
+        ..CreateParams::default()
+    };
+    let made = store.create_session(chosen()).await.unwrap();
+    assert!(made.created);
+    assert_eq!(made.session.session_key, id.to_string());
+    store.send(&id.to_string(), "hello").await;
+    let again = store.create_session(chosen()).await.unwrap();
+    assert_eq!((again.created, again.session.messages), (false, 1));
+    let both = CreateParams {
+        id: Some(id),
+        ..named("chat:main")
+    };
+    let refused = store.create_session(both).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Invalid(_)));
+    store.close().await;
+}
+
+#[tokio::test]
+async fn metadata_is_set_entry_by_entry() {
+    let home = Home::new();
+    let store = home.open();
+    let made = CreateParams {
+        metadata: json!({ "a": 1, "b": 2 }).as_object().cloned(),
+        ..named("s")
+    };
+    store.create_session(made).await.unwrap();
+    let annotate = |entries: serde_json::Value| AnnotateParams {
+        session_key: "s".to_owned(),
+        metadata: entries.as_object().cloned().unwrap(),
+    };
+    let session = store
+        .annotate_session(annotate(json!({ "a": null, "b": 3, "c": [1] })))
+        .await
+        .unwrap();
+    assert_eq!(
+        serde_json::Value::Object(session.metadata),
+        json!({ "b": 3, "c": [1] })
+    );
+    let huge = annotate(json!({ "a": "x".repeat(70_000) }));
+    let refused = store.annotate_session(huge).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Invalid(_)), "{refused}");
+    let kept = store.get_session(&by_key("s")).await.unwrap();
+    assert_eq!(kept.metadata.len(), 2);
     store.close().await;
 }

@@ -47,6 +47,11 @@ methods! { "sessions";
         params: ExportParams, result: Messages, scope: Read, effect: Pure,
         cli: Cli::Verb(&["sessionKey"]),
     }
+    /// Sets entries of a session's metadata; `null` takes one away, the others stay.
+    Annotate = "session.annotate" {
+        params: AnnotateParams, result: Session, scope: Chat, effect: Keyed,
+        cli: Cli::Hidden,
+    }
     /// Names a session for people, or takes its name away.
     Label = "session.label" {
         params: LabelParams, result: Session, scope: Chat, effect: Keyed,
@@ -97,6 +102,9 @@ pub struct CreateParams {
     /// A name of your choice, such as `chat:main`; without one the session has only its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,
+    /// The id it gets, a UUID, for callers that choose ids; the session that has it is returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<SessionId>,
     /// What it is for; `main` when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -220,6 +228,14 @@ pub struct ExportParams {
     /// At most this many a page; 500 when missing and at the most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AnnotateParams {
+    /// The session's key or id.
+    pub session_key: String,
+    pub metadata: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
