@@ -6,6 +6,7 @@
 //! - [`family`]: what a run that another run starts may do
 //! - [`follow`]: what a face shows of a run's stream, whatever was lost on the way
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
+//! - [`packs`]: the agents AgentLoop's clients know, and which one a message asks for
 //! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
@@ -21,6 +22,7 @@ pub mod fallback;
 pub mod family;
 pub mod follow;
 pub mod limiter;
+pub mod packs;
 pub mod permission;
 pub mod reconnect;
 pub mod retention;

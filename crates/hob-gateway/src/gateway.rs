@@ -7,7 +7,7 @@ use crate::http::{Desk, Site};
 use crate::keeper::Keeper;
 use crate::origin::HostList;
 use crate::shared::Shared;
-use crate::{address, listener, owner, settings, tokens, unix, vargos};
+use crate::{address, agentloop, kin, listener, owner, settings, tokens, unix, vargos};
 use hob_bus::Bus;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
@@ -70,6 +70,7 @@ pub enum GatewayError {
 pub struct Gateway {
     address: SocketAddr,
     vargos: Option<SocketAddr>,
+    agentloop: Option<SocketAddr>,
     socket: PathBuf,
     accepting: CancellationToken,
 }
@@ -96,10 +97,20 @@ impl Gateway {
         let (tcp_door, unix_door) = (door("ws"), door("unix"));
         let doors = vec![Arc::clone(&tcp_door), Arc::clone(&unix_door)];
         let shared = Arc::new(share(&parts, doors));
-        let vargos = match wanted.vargos {
-            Some(wanted) => Some(open_vargos(wanted, &shared, door(vargos::SURFACE)).await?),
-            None => None,
+        let open = async |wanted: Option<SocketAddr>, dialect: Dialect| match wanted {
+            Some(wanted) => {
+                let door = door(dialect.surface);
+                open_dialect(wanted, &shared, door, dialect).await.map(Some)
+            }
+            None => Ok(None),
         };
+        let vargos = open(wanted.vargos, VARGOS).await?;
+        let agentloop = open(wanted.agentloop, AGENTLOOP).await?;
+        if let Some(address) = agentloop {
+            let path = settings::agentloop_state_file(&parts.settings.borrow());
+            let path = path.unwrap_or_else(|| parts.home.agentloop_file());
+            agentloop::announce(address, path, &shared);
+        }
 
         let site = Arc::new(Site::new(Desk {
             shared: Arc::clone(&shared),
@@ -124,6 +135,7 @@ impl Gateway {
         Ok(Gateway {
             address,
             vargos,
+            agentloop,
             socket,
             accepting: shared.accepting.clone(),
         })
@@ -141,6 +153,7 @@ impl Gateway {
             format!("unix {}", self.socket.display()),
         ];
         listeners.extend(self.vargos.map(|address| format!("vargos {address}")));
+        listeners.extend(self.agentloop.map(|address| format!("agentloop {address}")));
         listeners
     }
 
@@ -157,7 +170,28 @@ struct Wanted {
     /// By a person, who then wants this port and no other.
     chosen: bool,
     vargos: Option<SocketAddr>,
+    agentloop: Option<SocketAddr>,
 }
+
+/// A dialect that an opt-in listener speaks at its root.
+#[derive(Clone, Copy)]
+struct Dialect {
+    surface: &'static str,
+    /// Whose clients they are.
+    clients: &'static str,
+    site: fn(Desk) -> Site,
+}
+
+const VARGOS: Dialect = Dialect {
+    surface: vargos::SURFACE,
+    clients: "Vargos",
+    site: vargos::site,
+};
+const AGENTLOOP: Dialect = Dialect {
+    surface: agentloop::SURFACE,
+    clients: "AgentLoop",
+    site: agentloop::site,
+};
 
 impl Wanted {
     fn of(parts: &GatewayParts<'_>) -> Result<Wanted, GatewayError> {
@@ -171,6 +205,10 @@ impl Wanted {
             address: read(text)?,
             chosen,
             vargos: settings::vargos_address(&current).map(read).transpose()?,
+            agentloop: settings::agentloop_address(&current)
+                .as_deref()
+                .map(read)
+                .transpose()?,
         })
     }
 
@@ -217,10 +255,11 @@ fn share(parts: &GatewayParts<'_>, doors: Vec<Arc<Door>>) -> Shared {
     }
 }
 
-async fn open_vargos(
+async fn open_dialect(
     wanted: SocketAddr,
     shared: &Arc<Shared>,
     door: Arc<Door>,
+    dialect: Dialect,
 ) -> Result<SocketAddr, GatewayError> {
     let tcp = listener::bind(wanted, false).await?;
     let failed = |source| GatewayError::Bind {
@@ -228,15 +267,15 @@ async fn open_vargos(
         source,
     };
     let address = tcp.local_addr().map_err(failed)?;
-    let site = Arc::new(vargos::site(Desk {
+    let site = Arc::new((dialect.site)(Desk {
         shared: Arc::clone(shared),
         hosts: HostList::of(address),
         door,
     }));
-    let check = Some(vargos::is_ours as listener::PeerCheck);
+    let check = Some(kin::is_ours as listener::PeerCheck);
     let accept = listener::accept(tcp, site, Arc::clone(shared), check);
-    shared.tasks.spawn("vargos-listener", accept);
-    vargos::announce(address);
+    shared.tasks.spawn("dialect-listener", accept);
+    kin::announce(dialect.clients, address);
     Ok(address)
 }
 

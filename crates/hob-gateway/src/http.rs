@@ -7,7 +7,7 @@ use crate::door::{self, Door};
 use crate::origin::HostList;
 use crate::refusal::Refusal;
 use crate::shared::{Seat, Shared};
-use crate::{openai, openapi, probes, rest, subprotocol, tools, websocket};
+use crate::{agentloop, openai, openapi, probes, rest, subprotocol, tools, websocket};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -72,6 +72,7 @@ impl Site {
             .route("/ready", get(probes::ready))
             .route("/metrics", get(probes::metrics))
             .route("/ws", get(websocket::open))
+            .route("/agentloop", get(agentloop::open))
             .route("/api/openapi.json", get(openapi::serve))
             .route("/api/rpc/{method}", post(rest::call))
             .route("/api/tools/openapi.json", get(tools::describe))

@@ -2,10 +2,11 @@
 //! socket, REST, probes.
 //!
 //! - [`gateway`]: starting it all; [`settings`]: the keys it owns
-//! - `listener`, `unix`, `vargos`: the three ways in; `websocket`, `lines`: the two framings
+//! - `listener`, `unix`, `vargos`: the ways in; `websocket`, `lines`: the two framings
 //! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
 //!   ask
-//! - `openai`: the surface at `/v1`; `patience`: peers that stop reading
+//! - `agentloop`: AgentLoop's dialect; `kin`: who is let in without a token, where that is granted
+//! - `openai`: the surface at `/v1`; `line`: a link for one answer; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
 //!
 //! Invariants: every HTTP request is checked in the order Host, Origin, path, token, scope; nothing
@@ -13,12 +14,15 @@
 //! on loopback; bytes, time and connections are bounded before a peer is known.
 
 mod address;
+mod agentloop;
 mod book;
 pub mod credential;
 mod door;
 pub mod gateway;
 mod http;
 mod keeper;
+mod kin;
+mod line;
 mod lines;
 mod listener;
 mod openai;

@@ -3,6 +3,7 @@
 use crate::address;
 use hob_kit::settings::{Key, Kind, Origin, Settings};
 use hob_wire::limits;
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub const KEYS: &[Key] = &[
@@ -25,6 +26,39 @@ pub const KEYS: &[Key] = &[
         "",
         "A second WebSocket listener for Vargos clients, which can send neither a token nor a path. Setting it is the grant: any program of your user may then call methods of scope control and register services.",
     ),
+    Key::new(
+        "listen.agentloop",
+        Kind::Checked {
+            expects: "a loopback address such as 127.0.0.1:7777, or nothing",
+            check: check_optional_address,
+        },
+        "",
+        "A WebSocket listener for AgentLoop's clients, which can send neither a token nor a path. Setting it is the grant: any program of your user may then talk with the agent, start and stop services, and name pictures by their paths.",
+    ),
+    Key::new(
+        "listen.agentloop_host",
+        Kind::Text,
+        "127.0.0.1",
+        "The host of AgentLoop's listener where only its port is set.",
+    )
+    .alias("AGENTLOOP_HOST"),
+    Key::new(
+        "listen.agentloop_port",
+        Kind::Checked {
+            expects: "a port such as 7777, or nothing",
+            check: check_optional_port,
+        },
+        "",
+        "The port of AgentLoop's listener, for people whose environment names it so already; 'listen.agentloop' beats it. Setting it is the same grant.",
+    )
+    .alias("AGENTLOOP_PORT"),
+    Key::new(
+        "listen.agentloop_state_file",
+        Kind::Text,
+        "",
+        "Where AgentLoop's clients look for its listener; run/agentloop.json of the home when empty.",
+    )
+    .alias("AGENTLOOP_ENGINE_STATE_FILE"),
     Key::new(
         "gateway.ping_interval",
         Kind::Duration {
@@ -81,6 +115,23 @@ pub(crate) fn vargos_address(settings: &Settings) -> Option<&str> {
     Some(settings.text("listen.vargos")).filter(|text| !text.is_empty())
 }
 
+/// The address of the listener for AgentLoop's clients, if one was opened.
+pub(crate) fn agentloop_address(settings: &Settings) -> Option<String> {
+    let whole = settings.text("listen.agentloop");
+    let port = settings.text("listen.agentloop_port");
+    match (whole, port) {
+        ("", "") => None,
+        ("", port) => Some(format!("{}:{port}", settings.text("listen.agentloop_host"))),
+        (whole, _) => Some(whole.to_owned()),
+    }
+}
+
+/// Where AgentLoop's clients look for the listener, if not in the home.
+pub(crate) fn agentloop_state_file(settings: &Settings) -> Option<PathBuf> {
+    let path = settings.text("listen.agentloop_state_file");
+    (!path.is_empty()).then(|| PathBuf::from(path))
+}
+
 fn check_address(text: &str) -> Result<(), String> {
     address::parse(text).map(drop)
 }
@@ -90,4 +141,11 @@ fn check_optional_address(text: &str) -> Result<(), String> {
         return Ok(());
     }
     check_address(text)
+}
+
+fn check_optional_port(text: &str) -> Result<(), String> {
+    if text.is_empty() || text.parse::<u16>().is_ok() {
+        return Ok(());
+    }
+    Err(format!("'{text}' is no port"))
 }

@@ -59,7 +59,17 @@ impl Shared {
         principal: &Principal,
         door: &Door,
     ) -> Result<(Link, Outlet), WireError> {
-        let joined = self.bus.connect(peer(principal, door.surface))?;
+        self.connect_as(peer(principal, door.surface), principal, door)
+    }
+
+    /// Joins an authenticated peer that speaks another dialect.
+    pub(crate) fn connect_as(
+        &self,
+        peer: Peer,
+        principal: &Principal,
+        door: &Door,
+    ) -> Result<(Link, Outlet), WireError> {
+        let joined = self.bus.connect(peer)?;
         // A token revoked after it was verified may have missed the closing of its links.
         if door.still_admits(principal) {
             return Ok(joined);

@@ -45,7 +45,39 @@ const GOODBYE: Duration = Duration::from_millis(400);
 /// connection before it has read why it ends.
 const GOODBYE_BYTES_MAX: usize = 1024 * 1024;
 
-type Socket = WebSocketStream<TcpStream>;
+pub(crate) type Socket = WebSocketStream<TcpStream>;
+
+/// Where the messages of a socket go.
+pub(crate) trait Inlet {
+    fn text(&self, text: Bytes) -> impl Future<Output = ()> + Send;
+    /// A binary message, which no dialect knows.
+    fn binary(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// Where the messages for a socket come from.
+pub(crate) trait Source {
+    /// Waits for the next ones; with why there will be no more. Cancelling it loses nothing.
+    fn next(&mut self, into: &mut Vec<Bytes>) -> impl Future<Output = Option<Closed>> + Send;
+}
+
+impl Inlet for Link {
+    async fn text(&self, text: Bytes) {
+        self.receive(text).await;
+    }
+
+    async fn binary(&self) {
+        self.refuse(&WireError::new(
+            ErrorCode::ParseError,
+            "A frame is a text message; this one is binary.",
+        ));
+    }
+}
+
+impl Source for Outlet {
+    async fn next(&mut self, into: &mut Vec<Bytes>) -> Option<Closed> {
+        Outlet::next(self, into).await
+    }
+}
 
 /// `GET /ws`.
 pub(crate) async fn open(
@@ -96,26 +128,37 @@ impl Handshake {
 
     /// Answers 101 and serves the socket in a task of its own.
     pub(crate) fn finish(self, shared: &Arc<Shared>, link: Link, outlet: Outlet) -> Response<Body> {
+        let served = Arc::clone(shared);
+        self.upgrade(shared, async move |socket| match socket {
+            Some(socket) => serve(socket, &link, &link, outlet, &served).await,
+            None => link.close(),
+        })
+    }
+
+    /// Answers 101 and hands the socket on, in a task of its own; none if the peer left between
+    /// our answer and its first frame.
+    pub(crate) fn upgrade<F, T>(self, shared: &Arc<Shared>, serve: F) -> Response<Body>
+    where
+        F: FnOnce(Option<Socket>) -> T + Send + 'static,
+        T: Future<Output = ()> + Send + 'static,
+    {
         let Handshake {
             response,
             upgrade,
             seat,
         } = self;
-        let served = Arc::clone(shared);
         shared.tasks.spawn("websocket", async move {
             let _seat = seat;
-            match upgrade.await.map(Upgraded::downcast::<HttpStream>) {
+            let socket = match upgrade.await.map(Upgraded::downcast::<HttpStream>) {
                 Ok(Ok(parts)) => {
                     let stream = parts.io.into_inner().into_inner();
                     let early = parts.read_buf.to_vec();
                     let config = Some(config());
-                    let socket =
-                        Socket::from_partially_read(stream, early, Role::Server, config).await;
-                    serve(socket, &link, outlet, &served).await;
+                    Some(Socket::from_partially_read(stream, early, Role::Server, config).await)
                 }
-                // The peer left between our answer and its first frame.
-                Ok(Err(_)) | Err(_) => link.close(),
-            }
+                Ok(Err(_)) | Err(_) => None,
+            };
+            serve(socket).await;
         });
         response
     }
@@ -146,19 +189,26 @@ enum Ending {
     Stuck,
 }
 
-async fn serve(socket: Socket, link: &Link, outlet: Outlet, shared: &Shared) {
+/// Serves a socket until it ends or the bus closes its link.
+pub(crate) async fn serve(
+    socket: Socket,
+    link: &Link,
+    inlet: &impl Inlet,
+    source: impl Source,
+    shared: &Shared,
+) {
     let (mut sink, mut stream) = socket.split();
     let heard = AtomicBool::new(true);
     let ending = tokio::select! {
-        ending = read(&mut stream, link, &heard) => ending,
-        ending = write(&mut sink, outlet, &heard, shared) => ending,
+        ending = read(&mut stream, inlet, &heard) => ending,
+        ending = write(&mut sink, source, &heard, shared) => ending,
         ending = cut(link) => ending,
     };
     link.close();
     goodbye(sink, stream, &ending).await;
 }
 
-async fn read(stream: &mut SplitStream<Socket>, link: &Link, heard: &AtomicBool) -> Ending {
+async fn read(stream: &mut SplitStream<Socket>, inlet: &impl Inlet, heard: &AtomicBool) -> Ending {
     loop {
         let message = match stream.next().await {
             Some(Ok(message)) => message,
@@ -167,11 +217,8 @@ async fn read(stream: &mut SplitStream<Socket>, link: &Link, heard: &AtomicBool)
         };
         heard.store(true, Ordering::Relaxed);
         match message {
-            Message::Text(text) => link.receive(Bytes::from(text)).await,
-            Message::Binary(_) => link.refuse(&WireError::new(
-                ErrorCode::ParseError,
-                "A frame is a text message; this one is binary.",
-            )),
+            Message::Text(text) => inlet.text(Bytes::from(text)).await,
+            Message::Binary(_) => inlet.binary().await,
             Message::Close(_) => return Ending::PeerLeft,
             // Pings are answered by the codec.
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
@@ -190,7 +237,7 @@ fn ending_of(failure: &Error) -> Ending {
 
 async fn write(
     sink: &mut SplitSink<Socket, Message>,
-    mut outlet: Outlet,
+    mut source: impl Source,
     heard: &AtomicBool,
     shared: &Shared,
 ) -> Ending {
@@ -200,7 +247,7 @@ async fn write(
     let mut tick = std::pin::pin!(tokio::time::sleep(interval));
     loop {
         let closed = tokio::select! {
-            closed = outlet.next(&mut batch) => closed,
+            closed = source.next(&mut batch) => closed,
             () = &mut tick => {
                 // `heard` was cleared when the last ping went out.
                 if !heard.swap(false, Ordering::Relaxed) {

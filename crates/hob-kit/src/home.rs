@@ -129,6 +129,11 @@ impl Home {
         self.run().join("daemon.json")
     }
 
+    /// Where AgentLoop's clients find the listener for them.
+    pub fn agentloop_file(&self) -> PathBuf {
+        self.run().join("agentloop.json")
+    }
+
     /// The unix socket. A client takes it from the state file.
     pub fn socket(&self) -> PathBuf {
         self.0.socket.clone()

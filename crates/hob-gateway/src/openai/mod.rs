@@ -2,7 +2,8 @@
 //! any client made for OpenAI can talk to hob with one of hob's tokens as its key.
 //!
 //! - `request`, `message`, `tool`, on `field`: a body read into our words; `fault`: refusals
-//! - `telling` on `line`: the work asked of the agent and followed; `tale`: what was told already
+//! - `telling`: the work asked of the agent and followed; `leash`: stopping it; `tale`: what was
+//!   told already
 //! - `chunk`, `reply`: our words in OpenAI's form; `stream`: the body of a streamed answer
 //! - `models`: the list of models; `document`: its part of the OpenAPI document
 //!
@@ -14,13 +15,13 @@ mod chunk;
 pub(crate) mod document;
 mod fault;
 mod field;
-mod line;
+mod leash;
 mod message;
 mod models;
 mod reply;
 mod request;
 mod stream;
-mod tale;
+pub(crate) mod tale;
 mod telling;
 mod tool;
 
@@ -43,6 +44,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use telling::{Alarm, Client, Said, Telling};
+pub(crate) use telling::{Delta, ceiling};
 
 /// The surface its callers come by.
 const SURFACE: &str = "openai";

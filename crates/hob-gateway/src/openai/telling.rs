@@ -6,11 +6,14 @@
 
 use crate::book::Principal;
 use crate::http::Desk;
+use crate::line::{self, Heard, Line, decode};
+use crate::openai::SURFACE;
 use crate::openai::fault::Fault;
-use crate::openai::line::{self, Heard, Leash, Line, decode};
+use crate::openai::leash::Leash;
 use crate::openai::reply::{Reply, ToolNames};
 use crate::openai::request::{Ask, HOB};
 use crate::openai::tale::{Tale, Word};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use hob_core::follow::{Kind, Piece, Text};
 use hob_wire::content::{Content, Part, Role};
@@ -44,6 +47,12 @@ pub(crate) struct Client<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) principal: &'a Principal,
     pub(crate) trace: &'a Arc<str>,
+}
+
+impl Client<'_> {
+    fn line(&self) -> Result<Line, WireError> {
+        Line::open(self.desk, self.principal, SURFACE, Arc::clone(self.trace))
+    }
 }
 
 #[derive(Debug)]
@@ -147,7 +156,7 @@ impl Telling {
     }
 
     async fn chat(client: Client<'_>, ask: Ask, id: RunId) -> Result<Telling, Fault> {
-        let mut line = Line::open(client.desk, client.principal, Arc::clone(client.trace))?;
+        let mut line = client.line()?;
         let ceiling = ceiling(client.principal);
         let model = ask.chosen_model();
         let tools = match ask.model.as_str() {
@@ -172,7 +181,8 @@ impl Telling {
         };
         let mut leash = Leash::new(client.desk, client.principal);
         leash.hold(id);
-        line.ask::<agent::Chat>(CHAT, &params).await?;
+        let asked = line.ask::<agent::Chat>(CHAT, &params).await;
+        asked.map_err(|error| Fault::from(error).with_status(StatusCode::PAYLOAD_TOO_LARGE))?;
         Ok(Telling {
             line,
             leash,
@@ -201,7 +211,7 @@ impl Telling {
             model,
             ..task(&ask.messages, &session)?
         };
-        let mut line = Line::open(client.desk, client.principal, Arc::clone(client.trace))?;
+        let mut line = client.line()?;
         let topics: &[&str] = if ask.stream {
             &[DELTA, STEP, PAUSED, COMPLETED]
         } else {
@@ -359,9 +369,9 @@ impl Telling {
 }
 
 /// The fields of `run.delta` that matter here, the text borrowed from the frame if it can be.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Delta<'a> {
+pub(crate) struct Delta<'a> {
     run_id: RunId,
     step: u32,
     attempt: u32,
@@ -372,7 +382,7 @@ struct Delta<'a> {
 }
 
 impl Delta<'_> {
-    fn piece(&self) -> Piece<'_> {
+    pub(crate) fn piece(&self) -> Piece<'_> {
         Piece {
             step: self.step,
             attempt: self.attempt,
@@ -388,7 +398,7 @@ impl Delta<'_> {
 }
 
 /// How far tools may reach for this client: looking only, unless its token may act.
-fn ceiling(principal: &Principal) -> Option<Tier> {
+pub(crate) fn ceiling(principal: &Principal) -> Option<Tier> {
     (!principal.scopes.allow(Scope::Control)).then_some(Tier::Read)
 }
 

@@ -192,8 +192,12 @@ impl House {
 }
 
 fn sessions(store: &Store) -> Room {
-    let (creating, getting) = (store.clone(), store.clone());
+    let (creating, getting, noting) = (store.clone(), store.clone(), store.clone());
     Room::new("sessions")
+        .method::<session::Annotate, _, _>(move |_, params| {
+            let store = noting.clone();
+            async move { Ok(store.annotate_session(params).await?) }
+        })
         .method::<session::Create, _, _>(move |_, params| {
             let store = creating.clone();
             async move { Ok(store.create_session(params).await?) }

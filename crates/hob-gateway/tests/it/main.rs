@@ -2,6 +2,7 @@
 //! WebSocket client before it.
 
 #[cfg(test)]
+mod agentloop;
 mod credentials;
 #[cfg(test)]
 mod house;

@@ -1,6 +1,8 @@
 //! The whole product from outside: the built binary, its sockets, its files, its exit codes.
 
 #[cfg(test)]
+mod agentloop;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod client;

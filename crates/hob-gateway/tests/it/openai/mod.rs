@@ -1,6 +1,6 @@
 //! The OpenAI surface, with an agent before it that does as the last message says.
 
-mod agent;
+pub(crate) mod agent;
 
 use crate::house::{Answer, House, PATIENCE, exchange, parse};
 use agent::Agent;

@@ -1,21 +1,15 @@
-//! One client's line to the bus: a link of its own, so that the pieces of its answer come on it.
+//! A line to the bus for one answer: a link of its own, so that the pieces of the answer come on it.
 //!
-//! Invariant: a run that this surface started and whose end it has not heard is stopped when its
-//! client goes away, however that happens: the [`Leash`] is dropped with the request.
+//! Invariant: what comes while an answer is awaited is kept for later, in its order.
 
 use crate::book::Principal;
 use crate::http::Desk;
-use crate::openai::SURFACE;
-use crate::openai::fault::Fault;
 use crate::shared;
-use axum::http::StatusCode;
 use bytes::Bytes;
-use hob_bus::{Bus, Closed, Link, Outlet, Peer};
-use hob_kit::tasks::Tasks;
+use hob_bus::{Closed, Link, Outlet};
 use hob_wire::frame::{self, Envelope, RequestHead};
-use hob_wire::id::RunId;
 use hob_wire::limits::FRAME_BYTES_MAX;
-use hob_wire::rooms::{agent, gateway};
+use hob_wire::rooms::gateway;
 use hob_wire::{ErrorCode, Method, WireError};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -51,14 +45,30 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn open(desk: &Desk, principal: &Principal, trace: Arc<str>) -> Result<Line, Fault> {
-        let (link, outlet) = desk.shared.bus.connect(shared::peer(principal, SURFACE))?;
+    /// A line for a holder of a token.
+    pub(crate) fn open(
+        desk: &Desk,
+        principal: &Principal,
+        surface: &'static str,
+        trace: Arc<str>,
+    ) -> Result<Line, WireError> {
+        let line = Line::open_granted(desk, principal, surface, trace)?;
         // A token revoked after it was verified may have missed the closing of its links.
         if !desk.door.still_admits(principal) {
-            let revoked =
-                WireError::new(ErrorCode::Unauthorized, "This token was revoked just now.");
-            return Err(Fault::from(revoked));
+            let message = "This token was revoked just now.";
+            return Err(WireError::new(ErrorCode::Unauthorized, message));
         }
+        Ok(line)
+    }
+
+    /// A line for whoever was let in without a token.
+    pub(crate) fn open_granted(
+        desk: &Desk,
+        principal: &Principal,
+        surface: &'static str,
+        trace: Arc<str>,
+    ) -> Result<Line, WireError> {
+        let (link, outlet) = desk.shared.bus.connect(shared::peer(principal, surface))?;
         Ok(Line {
             link,
             outlet,
@@ -69,13 +79,16 @@ impl Line {
     }
 
     /// Sends a request whose answer will come as a frame with this id.
-    pub(crate) async fn ask<M: Method>(&self, id: &str, params: &M::Params) -> Result<(), Fault> {
-        let params =
-            serde_json::to_vec(params).map_err(|error| Fault::internal(error.to_string()))?;
+    pub(crate) async fn ask<M: Method>(
+        &self,
+        id: &str,
+        params: &M::Params,
+    ) -> Result<(), WireError> {
+        let params = serde_json::to_vec(params)
+            .map_err(|error| WireError::new(ErrorCode::Internal, error.to_string()))?;
         if params.len() > FRAME_BYTES_MAX - ENVELOPE_BYTES_MAX {
             let message = format!("A request has at most {FRAME_BYTES_MAX} bytes.");
-            let error = WireError::new(ErrorCode::InvalidParams, message);
-            return Err(Fault::from(error).with_status(StatusCode::PAYLOAD_TOO_LARGE));
+            return Err(WireError::new(ErrorCode::InvalidParams, message));
         }
         let head = RequestHead {
             id,
@@ -95,9 +108,7 @@ impl Line {
         params: &M::Params,
     ) -> Result<M::Result, WireError> {
         let id = M::SPEC.name;
-        self.ask::<M>(id, params)
-            .await
-            .map_err(|fault| WireError::new(ErrorCode::InvalidParams, fault.message))?;
+        self.ask::<M>(id, params).await?;
         let mut kept = VecDeque::new();
         let answer = loop {
             let frame = match self.frame().await {
@@ -118,7 +129,7 @@ impl Line {
     }
 
     /// Hears `topics` of one session from now on.
-    pub(crate) async fn hear(&mut self, topics: &[&str], session: &str) -> Result<(), Fault> {
+    pub(crate) async fn hear(&mut self, topics: &[&str], session: &str) -> Result<(), WireError> {
         let params = gateway::SubscribeParams {
             events: topics.iter().map(|&topic| topic.to_owned()).collect(),
             session_key: Some(session.to_owned()),
@@ -191,56 +202,4 @@ fn why_closed(reason: Closed) -> WireError {
 fn wire_error(error: &str) -> WireError {
     serde_json::from_str(error)
         .unwrap_or_else(|_| WireError::new(ErrorCode::MethodError, "the service failed"))
-}
-
-/// Holds a run to its client: dropped while the run goes on, it stops it.
-#[derive(Debug)]
-pub(crate) struct Leash {
-    bus: Bus,
-    peer: Peer,
-    tasks: Tasks,
-    run: Option<RunId>,
-}
-
-impl Leash {
-    pub(crate) fn new(desk: &Desk, principal: &Principal) -> Leash {
-        Leash {
-            bus: desk.shared.bus.clone(),
-            peer: shared::peer(principal, SURFACE),
-            tasks: desk.shared.tasks.clone(),
-            run: None,
-        }
-    }
-
-    pub(crate) fn hold(&mut self, run: RunId) {
-        self.run = Some(run);
-    }
-
-    /// The run has ended by itself.
-    pub(crate) fn release(&mut self) {
-        self.run = None;
-    }
-}
-
-impl Drop for Leash {
-    fn drop(&mut self) {
-        let Some(run_id) = self.run else { return };
-        let (bus, peer) = (self.bus.clone(), self.peer.clone());
-        self.tasks.spawn("openai-abort", async move {
-            let selector = agent::RunSelector {
-                run_id: Some(run_id),
-                session_key: None,
-            };
-            let stopped = match bus.caller_as(peer) {
-                Ok(caller) => caller.call::<agent::Abort>(&selector).await.map(drop),
-                Err(error) => Err(error),
-            };
-            match stopped {
-                Ok(()) => tracing::debug!(%run_id, "a run was stopped: its client went away"),
-                // It ended meanwhile.
-                Err(error) if error.code == ErrorCode::NotFound => {}
-                Err(error) => tracing::warn!(%run_id, "a run could not be stopped: {error}"),
-            }
-        });
-    }
 }

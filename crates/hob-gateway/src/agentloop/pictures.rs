@@ -1,0 +1,94 @@
+//! Pictures that a message names as files of this machine.
+//!
+//! Invariant: only plain files that begin as a picture does are read, and no more of them than the
+//! bound: nothing else of the machine reaches a model by this way.
+
+use data_encoding::BASE64;
+use hob_wire::rooms::agent::Image;
+use std::io::Read;
+use std::path::Path;
+
+/// Pictures of one message.
+const PICTURES_MAX: usize = 8;
+/// Bytes of all pictures of one message: as base64 they stay below a frame.
+const BYTES_MAX: u64 = 5 * 1024 * 1024;
+
+/// Reads the files, or says which one cannot be taken and why. Blocks.
+pub(crate) fn read(paths: &[String]) -> Result<Vec<Image>, String> {
+    if paths.len() > PICTURES_MAX {
+        return Err(format!("A message has at most {PICTURES_MAX} pictures."));
+    }
+    let mut left = BYTES_MAX;
+    let mut images = Vec::with_capacity(paths.len());
+    for path in paths {
+        let bytes = read_one(path, left).map_err(|why| format!("The picture '{path}' {why}"))?;
+        left -= bytes.len() as u64;
+        let Some(mime_type) = kind_of(&bytes) else {
+            return Err(format!(
+                "The file '{path}' is not a picture (PNG, JPEG, GIF, WebP or BMP)."
+            ));
+        };
+        images.push(Image {
+            mime_type: mime_type.to_owned(),
+            data: BASE64.encode(&bytes),
+        });
+    }
+    Ok(images)
+}
+
+fn read_one(path: &str, left: u64) -> Result<Vec<u8>, String> {
+    let path = Path::new(path);
+    if !path.is_absolute() {
+        return Err("must be named by its whole path.".to_owned());
+    }
+    let failed = |failure: std::io::Error| format!("cannot be read: {failure}.");
+    // Looked at before it is opened: opening a pipe waits for its other end.
+    let looked = std::fs::metadata(path).map_err(failed)?;
+    if !looked.is_file() {
+        return Err("is not a file.".to_owned());
+    }
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let read = file
+        .take(left + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if read as u64 > left {
+        return Err(format!(
+            "is too large: the pictures of a message have at most {BYTES_MAX} bytes."
+        ));
+    }
+    Ok(bytes)
+}
+
+/// By how it begins: a name says nothing.
+fn kind_of(bytes: &[u8]) -> Option<&'static str> {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+    match bytes {
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        // Its size, and four bytes that are always zero.
+        [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some("image/bmp"),
+        _ if bytes.starts_with(PNG) => Some("image/png"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "pictures_tests.rs"]
+mod tests;
