@@ -261,6 +261,7 @@ pub struct Engine {
 }
 
 /// Tells a null that was sent from nothing sent.
+#[expect(clippy::option_option, reason = "the outer one is whether it was sent")]
 fn given<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Option<String>>, D::Error> {
     Option::<String>::deserialize(reader).map(Some)
 }

@@ -209,10 +209,10 @@ fn answered(result: &ToolResult) -> Value {
         _ => None,
     });
     let text: String = texts.collect::<Vec<_>>().join("\n");
-    match result.is_error {
-        false => json!({ "ok": true, "content": text }),
-        true => json!({ "ok": false, "error": text }),
+    if result.is_error {
+        return json!({ "ok": false, "error": text });
     }
+    json!({ "ok": true, "content": text })
 }
 
 #[cfg(test)]
