@@ -91,6 +91,8 @@ export interface Methods {
   "session.delete": { params: SessionDeleteParams; result: SessionDeleted };
   /** Reads a session forward from its first message, a page at a time. */
   "session.export": { params: SessionExportParams; result: SessionMessages };
+  /** Sets entries of a session's metadata; `null` takes one away, the others stay. */
+  "session.annotate": { params: SessionAnnotateParams; result: Session };
   /** Names a session for people, or takes its name away. */
   "session.label": { params: SessionLabelParams; result: Session };
   /**
@@ -1671,9 +1673,17 @@ export interface Session {
   updatedAt: number;
 }
 
+export interface SessionAnnotateParams {
+  /** The session's key or id. */
+  sessionKey: string;
+  metadata: Record<string, unknown>;
+}
+
 export interface SessionCreateParams {
   /** A name of your choice, such as `chat:main`; without one the session has only its id. */
   sessionKey?: string | null;
+  /** The id it gets, a UUID, for callers that choose ids; the session that has it is returned. */
+  id?: SessionId | null;
   /** What it is for; `main` when missing. */
   kind?: string | null;
   /** Any JSON object of yours. */
