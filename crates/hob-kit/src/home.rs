@@ -144,6 +144,11 @@ impl Home {
         self.0.state.join("chat_history")
     }
 
+    /// What a person was told or asked once, and is not again.
+    pub fn notices(&self) -> PathBuf {
+        self.0.state.join("notices.json")
+    }
+
     /// Where a person describes services of their own, a file `NAME.toml` each.
     pub fn service_files(&self) -> PathBuf {
         self.0.config.join("services")

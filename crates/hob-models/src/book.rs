@@ -28,6 +28,7 @@ const LIST_MODELS_MAX: usize = 5_000;
 pub struct Book {
     providers: Vec<Arc<Provider>>,
     aliases: Vec<model::Alias>,
+    served: Arc<Vec<Served>>,
     desk: Desk,
 }
 
@@ -79,6 +80,7 @@ impl Book {
         Book {
             providers: providers.into_iter().map(Arc::new).collect(),
             aliases,
+            served,
             desk: Desk {
                 http,
                 keys,
@@ -103,6 +105,25 @@ impl Book {
             };
         }
         alias.models.iter().map(|id| self.candidate(id)).collect()
+    }
+
+    /// As [`Book::resolve`], for a conversation that may hold pictures: of those a running service
+    /// that sees is asked first, unless a model was named.
+    pub fn resolve_for(
+        &self,
+        wanted: Option<&str>,
+        pictures: bool,
+    ) -> Result<Vec<Candidate>, BookError> {
+        let seeing = served::first(&self.served, ServiceRole::Vlm);
+        let asked_first = |one: &&Served| pictures && one.running && wanted.is_none();
+        match seeing.filter(asked_first) {
+            None => self.resolve(wanted),
+            Some(seeing) => {
+                let mut candidates = vec![self.candidate(&seeing.id())?];
+                candidates.extend(self.resolve(None).unwrap_or_default());
+                Ok(candidates)
+            }
+        }
     }
 
     fn candidate(&self, id: &str) -> Result<Candidate, BookError> {
@@ -148,6 +169,7 @@ impl Book {
                     key_env: provider.key_env.clone(),
                     ready: missing.is_none(),
                     message: missing.map(|error| error.message),
+                    service: provider.served.as_ref().map(Served::shown),
                 }
             })
             .collect()

@@ -3,6 +3,7 @@
 use crate::error::ModelError;
 use crate::exchange::Exchange;
 use crate::keys::KeyDoor;
+use crate::profile::{self, Profile};
 use crate::prompt::{Piece, Prompt, Reply};
 use crate::served::{self, Served, ServiceDoor};
 use crate::settings::{Provider, Timeouts};
@@ -48,7 +49,7 @@ impl Open<'_> {
 }
 
 /// What is known of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facts {
     /// Its window, in tokens.
     pub context_tokens: Option<u64>,
@@ -57,6 +58,8 @@ pub struct Facts {
     pub price: Option<Price>,
     /// Whether its protocol carries tools; otherwise they go as text, which nobody notices.
     pub native_tools: bool,
+    /// What is different about asking it; most are asked alike.
+    pub profile: Option<&'static Profile>,
 }
 
 impl Candidate {
@@ -75,7 +78,13 @@ impl Candidate {
             output_tokens: known.map(|known| known.output_tokens),
             price: price_of(&self.provider, &self.model),
             native_tools: !self.provider.text_tools,
+            profile: self.is_modest().then_some(&profile::MODEST),
         }
+    }
+
+    fn is_modest(&self) -> bool {
+        let served = self.provider.served.as_ref();
+        served.is_some_and(|served| served.modest && served.model_name() == self.model)
     }
 
     /// What a call with so many tokens of input costs: some models cost more for long prompts.

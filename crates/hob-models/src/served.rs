@@ -6,7 +6,7 @@ use crate::price;
 use crate::providers::Quirks;
 use crate::settings::Provider;
 use hob_kit::secret::Secret;
-use hob_wire::rooms::model::ProviderKind;
+use hob_wire::rooms::model::{ProviderKind, ProviderService};
 use hob_wire::rooms::service::ServiceRole;
 use std::any::Any;
 use std::fmt;
@@ -69,6 +69,15 @@ impl Served {
 
     pub(crate) fn model_name(&self) -> &str {
         self.model.as_deref().unwrap_or(UNNAMED)
+    }
+
+    pub(crate) fn shown(&self) -> ProviderService {
+        ProviderService {
+            role: self.role,
+            running: self.running,
+            model: self.model.clone(),
+            modest: self.modest,
+        }
     }
 
     /// The provider its models are asked as. Its address comes through the door at each call.

@@ -1,6 +1,7 @@
 //! The one place where a run is written: inputs go into the journal together with all that they
 //! mean, and only then is anything carried out.
 
+use super::conversation::{self, Spoken};
 use super::draft::Draft;
 use super::driver::{Driver, OpenCall, Tries};
 use super::history;
@@ -175,7 +176,15 @@ impl Driver {
         story: &Story,
         coming: &[NewMessage],
     ) -> Result<Result<Order, String>, StoreError> {
-        let candidates = match self.shared.book().resolve(self.params.model.as_deref()) {
+        let policy = self.params.context.unwrap_or_default();
+        let past = history::read(&self.shared.parts.store, &self.row, policy).await?;
+        let mut spoken = past.spoken;
+        spoken.extend(coming.iter().map(|message| {
+            let content = message.content.clone();
+            Spoken::new(message.role, content, true)
+        }));
+        let (book, model) = (self.shared.book(), self.params.model.as_deref());
+        let candidates = match book.resolve_for(model, conversation::has_images(&spoken)) {
             Ok(candidates) => order::from_last(candidates, story.answered_last.as_deref()),
             Err(error) => return Ok(Err(error.to_string())),
         };
@@ -189,25 +198,22 @@ impl Driver {
         let Some(candidate) = chosen.cloned() else {
             return Ok(Err("No model is configured.".to_owned()));
         };
-        let tools = match self.hands.offered().await {
-            Ok(tools) => tools,
-            Err(error) => return Ok(Err(format!("The tools cannot be listed: {error}"))),
-        };
-        let policy = self.params.context.unwrap_or_default();
-        let past = history::read(&self.shared.parts.store, &self.row, policy).await?;
+        let mut tools = Vec::new();
+        if order::takes_tools(&candidate) {
+            tools = match self.hands.offered().await {
+                Ok(tools) => tools,
+                Err(error) => return Ok(Err(format!("The tools cannot be listed: {error}"))),
+            };
+        }
         let sources = Sources {
             home: self.shared.parts.home.clone(),
             workspace: self.params.workspace.clone(),
             caller: self.params.system.clone(),
         };
-        let mut spoken = past.spoken;
-        spoken.extend(coming.iter().map(|message| {
-            let content = message.content.clone();
-            super::conversation::Spoken::new(message.role, content, true)
-        }));
         let only_it = |model: &String| *model == candidate.id();
         let request = Request {
             system: prompt::layers(sources, Some(&past.session)).await,
+            callers_system: self.params.system.iter().cloned().collect(),
             spoken,
             tools,
             schema: self.params.schema.clone(),

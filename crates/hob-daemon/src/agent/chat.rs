@@ -34,7 +34,7 @@ const CHATS_MAX: usize = 4_096;
 impl Requests {
     pub(crate) async fn chat(self, params: ChatParams) -> Result<ChatReply, WireError> {
         let book = self.shared.book();
-        let candidates = book.resolve(params.model.as_deref());
+        let candidates = book.resolve_for(params.model.as_deref(), has_images(&params.messages));
         let candidates = candidates.map_err(|error| no_model(&error))?;
         let open = OpenChat::new(&self.shared, params.chat_id)?;
         let stop = open.stop.clone();
@@ -96,6 +96,7 @@ pub(super) struct Chat {
     pub(super) voice: Arc<Voice>,
     pub(super) turn: Turn,
     pub(super) system: Vec<String>,
+    pub(super) callers_system: Vec<String>,
     pub(super) spoken: Vec<Spoken>,
     pub(super) failover: Failover,
     pub(super) wait_ms: u64,
@@ -116,6 +117,7 @@ impl Chat {
             .partition(|message| message.role == Role::System);
         let spoken = |message: ChatMessage| Spoken::new(message.role, message.content, false);
         let mut layers: Vec<String> = system.into_iter().map(|it| words(it.content)).collect();
+        let callers_system = layers.clone();
         if layers.is_empty() {
             let sources = Sources {
                 home: shared.parts.home.clone(),
@@ -150,6 +152,7 @@ impl Chat {
             shared: Arc::clone(shared),
             candidates,
             system: layers,
+            callers_system,
             spoken: rest.into_iter().map(spoken).collect(),
             params,
             wait_ms: 0,
@@ -269,6 +272,14 @@ async fn use_tool(hands: &Hands, call: ToolCall) -> (ToolResult, bool) {
             true,
         ),
     }
+}
+
+fn has_images(messages: &[ChatMessage]) -> bool {
+    let mut parts = messages.iter().flat_map(|message| match &message.content {
+        Content::Text(_) => &[],
+        Content::Parts(parts) => &parts[..],
+    });
+    parts.any(|part| matches!(part, Part::Image { .. }))
 }
 
 fn words(content: Content) -> String {

@@ -56,8 +56,13 @@ impl Chat {
         });
         let request = Request {
             system: self.system.clone(),
+            callers_system: self.callers_system.clone(),
             spoken: self.spoken.clone(),
-            tools: self.hands.offered().await?,
+            tools: if order::takes_tools(&candidate) {
+                self.hands.offered().await?
+            } else {
+                Vec::new()
+            },
             client_tools: client_tools.collect(),
             tool_choice: self.params.tool_choice.clone(),
             schema: self.params.schema.clone(),

@@ -33,6 +33,12 @@ impl Spoken {
     }
 }
 
+/// Whether a conversation holds a picture.
+pub(crate) fn has_images(spoken: &[Spoken]) -> bool {
+    let mut parts = spoken.iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(part, Part::Image { .. }))
+}
+
 /// What fits.
 #[derive(Debug)]
 pub(crate) struct Fitted {

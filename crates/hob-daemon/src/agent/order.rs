@@ -3,7 +3,7 @@
 
 use super::conversation::{self, Spoken};
 use super::prompt;
-use hob_models::{Candidate, Prompt, ToolWord, price};
+use hob_models::{Candidate, Profile, Prompt, ToolWord, price};
 use hob_wire::rooms::agent::{Sampling, ToolChoice};
 use hob_wire::work::{Effect, ToolSpec};
 use hob_wire::{Part, Usage};
@@ -18,6 +18,8 @@ const OUTPUT_TOKENS: u64 = 8_192;
 pub(crate) struct Request {
     /// Layers, the stable ones first.
     pub(crate) system: Vec<String>,
+    /// Those of them that are the caller's own words.
+    pub(crate) callers_system: Vec<String>,
     pub(crate) spoken: Vec<Spoken>,
     pub(crate) tools: Vec<ToolSpec>,
     /// Tools that are the caller's to run.
@@ -45,9 +47,12 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub(crate) fn new(candidate: Candidate, request: Request) -> Order {
-        let effects = effects(&request.tools);
+    pub(crate) fn new(candidate: Candidate, mut request: Request) -> Order {
         let facts = candidate.facts();
+        if let Some(profile) = facts.profile {
+            request.follow(profile);
+        }
+        let effects = effects(&request.tools);
         let mut prompt = Prompt {
             system: request.system,
             tools: words(request.tools, request.client_tools),
@@ -70,7 +75,7 @@ impl Order {
         let weigh = |parts: &[Part]| candidate.count_tokens(parts);
         let fitted = conversation::fit(request.spoken, room, request.keep_thoughts, &weigh);
         prompt.messages = fitted.messages;
-        if fitted.turns_left_out > 0 {
+        if fitted.turns_left_out > 0 && facts.profile.is_none() {
             prompt.system.push(prompt::left_out(fitted.turns_left_out));
         }
         let input_tokens = candidate.count_prompt(&prompt);
@@ -94,6 +99,34 @@ impl Order {
         let price = self.candidate.facts().price;
         price.map(|price| price::cost(&price, usage))
     }
+}
+
+impl Request {
+    /// Asks as a profile says.
+    fn follow(&mut self, profile: &Profile) {
+        self.system = match std::mem::take(&mut self.callers_system) {
+            none if none.is_empty() => vec![profile.system.to_owned()],
+            said => said,
+        };
+        if !profile.tools {
+            self.tools.clear();
+            self.client_tools.clear();
+            self.tool_choice = None;
+        }
+        let options = &mut self.options;
+        options.temperature.get_or_insert(profile.temperature);
+        options
+            .max_output_tokens
+            .get_or_insert(profile.output_tokens);
+        let room = self.room_cap.unwrap_or(u64::MAX);
+        self.room_cap = Some(room.min(profile.history_tokens));
+    }
+}
+
+/// Whether this model is offered tools at all.
+pub(crate) fn takes_tools(candidate: &Candidate) -> bool {
+    let profile = candidate.facts().profile;
+    profile.is_none_or(|profile| profile.tools)
 }
 
 /// The candidates with the one that answered last in front: what failed before is not asked anew
@@ -126,3 +159,7 @@ fn effects(tools: &[ToolSpec]) -> BTreeMap<String, Effect> {
     });
     names.collect()
 }
+
+#[cfg(test)]
+#[path = "order_tests.rs"]
+mod tests;

@@ -355,7 +355,8 @@ impl Requests {
         {
             return wrong(format!("The schema cannot be used. {unfit}"));
         }
-        let found = self.shared.book().resolve(params.model.as_deref());
+        let book = self.shared.book();
+        let found = book.resolve_for(params.model.as_deref(), !params.images.is_empty());
         found.map(drop).map_err(|error| no_model(&error))
     }
 }

@@ -1,6 +1,7 @@
 //! `model.*`: the models of all configured providers. A model's id is `provider/model`.
 
 use crate::method::{Cli, methods};
+use crate::rooms::service::ServiceRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,23 @@ pub struct Provider {
     pub ready: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The local service that answers; missing for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ProviderService>,
+}
+
+/// A local service whose models can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderService {
+    pub role: ServiceRole,
+    /// Otherwise it starts when it is asked.
+    pub running: bool,
+    /// The model it has, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// That is the small model hob installs.
+    pub modest: bool,
 }
 
 /// The protocol a provider speaks.

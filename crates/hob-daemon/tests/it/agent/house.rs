@@ -2,6 +2,7 @@
 //! and opened again on the same files, as after a restart.
 
 use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
+use hob_daemon::door::{Door, Uses};
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
@@ -11,7 +12,7 @@ use hob_kit::mask::Mask;
 use hob_kit::settings::{Catalog, Settings};
 use hob_kit::tasks::Tasks;
 use hob_kit::world::Env;
-use hob_models::EnvKeys;
+use hob_models::{EnvKeys, Served};
 use hob_net::{Http, NetParts};
 use hob_sim::{Answer, Asked, Dialect, Sim};
 use hob_store::{Store, StoreOptions};
@@ -33,6 +34,8 @@ pub(crate) struct House {
     pub(crate) bus: Bus,
     pub(crate) tasks: Tasks,
     pub(crate) settings: watch::Sender<Arc<Settings>>,
+    /// What local services serve.
+    pub(crate) served: watch::Sender<Arc<Vec<Served>>>,
     heard: Arc<Mutex<Vec<Notice>>>,
     folder: PathBuf,
 }
@@ -124,6 +127,7 @@ impl House {
             bus,
             tasks,
             settings,
+            served: watch::channel(Arc::default()).0,
             heard,
             folder: folder.to_owned(),
         };
@@ -162,8 +166,8 @@ impl House {
             settings: self.settings.subscribe(),
             http,
             keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
-            services: Arc::new(hob_models::NoServices),
-            served: watch::channel(Arc::default()).1,
+            services: Arc::new(Door::new(&self.bus, Uses::default())),
+            served: self.served.subscribe(),
             home: home.clone(),
             clock: Clock::system(),
             dice: Dice::system(),

@@ -9,5 +9,6 @@ mod family;
 mod files;
 mod house;
 mod resume;
+mod services;
 mod tools;
 mod trouble;
