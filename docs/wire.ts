@@ -1243,6 +1243,8 @@ export interface Provider {
   /** Whether it can be asked, and otherwise what is missing. */
   ready: boolean;
   message?: string | null;
+  /** The local service that answers; missing for all others. */
+  service?: ProviderService | null;
 }
 
 /** The protocol a provider speaks. */
@@ -1252,6 +1254,17 @@ export type ProviderKind =
   | "openai"
   /** OpenAI's responses. */
   | "openai-responses";
+
+/** A local service whose models can be asked. */
+export interface ProviderService {
+  role: ServiceRole;
+  /** Otherwise it starts when it is asked. */
+  running: boolean;
+  /** The model it has, where that is known. */
+  model?: string | null;
+  /** That is the small model hob installs. */
+  modest: boolean;
+}
 
 /** What a person is asked. */
 export interface Question {

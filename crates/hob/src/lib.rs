@@ -4,6 +4,8 @@
 //! - [`commands`]: what each command does, one file each
 //! - [`render`]: from results to the lines a person reads; [`terminal`]: the one place that prints
 //! - [`mind`]: talking with a model, for `ask` and `chat`
+//! - [`installing`]: installing a service: its plan, the question, how far it is; [`ticker`]: a
+//!   line that tells of something that takes a while
 //! - [`house`]: joins the rooms into a daemon
 //! - [`doctor`]: the examination of a home; [`offline`]: the store without a daemon
 //! - [`failure`]: exit codes and error sentences
@@ -17,11 +19,13 @@ pub mod context;
 pub mod doctor;
 pub mod failure;
 pub mod house;
+pub mod installing;
 pub mod mind;
 pub mod offline;
 pub mod render;
 pub mod settings;
 pub mod terminal;
+pub mod ticker;
 pub mod tree;
 
 use clap::ArgMatches;

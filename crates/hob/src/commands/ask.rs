@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::mind::person::Person;
-use crate::mind::talk::{self, Interrupts, Setting};
-use crate::mind::{advice, lines, order};
+use crate::mind::talk::{Interrupts, Setting};
+use crate::mind::{advice, lines, offer, order};
 use crate::render::Tone;
 use crate::terminal::Terminal;
 use crate::tree::text;
@@ -19,13 +19,16 @@ pub fn command() -> Command {
              everything about it to stderr. Without --session each question stands alone. \
              Ctrl-C stops the run and says what had happened; a second one leaves at once.\n\n\
              What a tool may not do by itself is asked on the terminal; without one it is \
-             denied at once and the exit code is 3.",
+             denied at once and the exit code is 3.\n\n\
+             With no model configured, hob offers to install a small one on this machine and then \
+             answers; --yes takes the offer.",
         )
         .after_help(text::examples(&[
             "hob ask \"what is filling my disk?\"".to_owned(),
             "git diff | hob ask \"review this\"".to_owned(),
             "hob ask --session work \"and what did we say about it yesterday?\"".to_owned(),
             "hob ask --image cat.png --model smart \"what is in the picture?\"".to_owned(),
+            "hob ask --yes \"what is the capital of France?\"".to_owned(),
             "hob ask --json \"name three rivers\" | jq -r .payload.delta".to_owned(),
         ]))
         .arg(
@@ -60,6 +63,7 @@ pub fn command() -> Command {
                 .value_name("FILE")
                 .help("A JSON Schema that the answer must fit"),
         )
+        .arg(offer::flag())
         .args(order::flags())
 }
 
@@ -87,7 +91,8 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         client: &client,
         person: person.as_ref(),
     };
-    let ending = talk::run(setting, &params, &mut interrupts).await;
+    let yes = matches.get_flag("yes");
+    let ending = offer::run(setting, &params, yes, &mut interrupts).await;
     let ending = ending.map_err(advice::with_first_steps)?;
     let screen = context.terminal.asides();
     if let Some(completed) = &ending.completed
@@ -99,6 +104,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         let footer = lines::footer(completed, ending.took_ms, &Terminal::measured(screen));
         Terminal::note(footer);
     }
+    offer::tell_modest(setting, &ending).await;
     ending.result().map_err(advice::with_first_steps)
 }
 

@@ -9,7 +9,7 @@ use crate::mind::ending::Ending;
 use crate::mind::person::Person;
 use crate::mind::slash::{self, Typed};
 use crate::mind::talk::{self, Interrupts, Setting};
-use crate::mind::{advice, lines, order};
+use crate::mind::{advice, lines, offer, order};
 use crate::render::{Tone, chat};
 use crate::terminal::Terminal;
 use crate::tree::text;
@@ -47,6 +47,7 @@ pub fn command() -> Command {
                 .value_name("KEY")
                 .help("The session to go on with, or to begin"),
         )
+        .arg(offer::flag())
         .args(order::flags())
 }
 
@@ -72,6 +73,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         },
         editor: Editor::open(context.world.home.chat_history())?,
         interrupts: Interrupts::listen()?,
+        yes: matches.get_flag("yes"),
         presses: 0,
     };
     chat.greet().await?;
@@ -85,6 +87,8 @@ struct Chat<'c> {
     params: RunParams,
     editor: Editor,
     interrupts: Interrupts,
+    /// The local model is installed without a question.
+    yes: bool,
     /// Ctrl-C since the last thing typed.
     presses: u32,
 }
@@ -161,7 +165,10 @@ impl Chat<'_> {
             idempotency_key: Some(order::fresh_id(&self.setting.context.world.dice)),
             ..self.params.clone()
         };
-        let ended = talk::run(self.setting, &params, &mut self.interrupts).await;
+        let ended = offer::run(self.setting, &params, self.yes, &mut self.interrupts).await;
+        if let Ok(ending) = &ended {
+            offer::tell_modest(self.setting, ending).await;
+        }
         self.ended(ended)
     }
 

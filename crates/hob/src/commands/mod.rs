@@ -18,6 +18,7 @@ pub mod restart;
 pub mod room;
 pub mod rpc;
 pub mod run;
+pub mod service;
 pub mod status;
 pub mod token;
 pub mod trace;
@@ -64,6 +65,7 @@ pub fn table() -> &'static [Entry] {
         down,
         restart,
         status,
+        service,
         events,
         rpc,
         trace,
@@ -79,7 +81,12 @@ pub fn table() -> &'static [Entry] {
 
 /// Whether a command does something of its own about Ctrl-C.
 pub fn minds_interrupts(matches: &ArgMatches) -> bool {
-    matches!(matches.subcommand_name(), Some("ask" | "chat"))
+    match matches.subcommand() {
+        Some(("ask" | "chat", _)) => true,
+        // It says how to come back to what goes on without it.
+        Some(("service", matches)) => matches.subcommand_name() == Some("install"),
+        _ => false,
+    }
 }
 
 /// Runs the command that the line names.

@@ -101,6 +101,7 @@ fn steps(view: &View) -> Vec<(&'static str, &'static str)> {
         ("ask \"what time is it?\"", "ask a model"),
         ("chat", "talk with one"),
         ("model list", "which models there are"),
+        ("service list", "local services, a model among them"),
         ("session list", "your conversations"),
         ("events", "watch what happens"),
         ("gateway describe", "every method and event"),

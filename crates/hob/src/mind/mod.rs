@@ -8,7 +8,7 @@
 //! - [`question`]: what a run asks a person, `permission` the most frequent of it; [`person`]:
 //!   the person at the terminal
 //! - [`editor`]: lines that a person types; [`slash`]: those that are commands
-//! - [`advice`]: what to do first when there is no model
+//! - [`advice`]: what to do first when there is no model; [`offer`]: the offer of a local one
 //! - [`ending`]: how it ended, and the exit code of that
 //!
 //! Invariant: words of the model go to stdout, everything about them to stderr.
@@ -21,6 +21,7 @@ pub mod flow;
 mod following;
 pub mod heard;
 pub mod lines;
+pub mod offer;
 pub mod order;
 pub mod page;
 mod permission;

@@ -11,6 +11,7 @@ pub mod model;
 pub mod moment;
 pub mod rules;
 pub mod runs;
+pub mod services;
 pub mod special;
 pub mod table;
 pub mod tool;

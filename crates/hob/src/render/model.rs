@@ -9,11 +9,12 @@ use hob_wire::rooms::model::{Alias, Models, Price, Provider, Removed, Tested};
 pub fn list(found: &Models, screen: &Screen) -> Vec<String> {
     if found.providers.is_empty() {
         return vec![
-            "No provider is configured. Set a key such as ANTHROPIC_API_KEY where the daemon starts, or add one:".to_owned(),
+            "No provider is configured. Set a key such as ANTHROPIC_API_KEY where the daemon starts, add one, or install a small model of your own:".to_owned(),
             screen.paint(
                 Tone::Command,
                 "hob model add NAME --kind openai --url http://127.0.0.1:8080/v1",
             ),
+            screen.paint(Tone::Command, "hob service install llm"),
         ];
     }
     let mut lines = Vec::new();
@@ -40,6 +41,7 @@ pub fn list(found: &Models, screen: &Screen) -> Vec<String> {
         lines.extend(table.lines(screen));
     }
     lines.extend(aliases(&found.aliases, screen));
+    lines.extend(services(&found.providers, screen));
     lines.extend(troubles(&found.providers, screen));
     // Blocks are parted by an empty line; the first block needs none.
     if lines.first().is_some_and(String::is_empty) {
@@ -100,6 +102,29 @@ fn aliases(aliases: &[Alias], screen: &Screen) -> Vec<String> {
         let name = screen.paint(Tone::Quiet, &pad(&one_line(&alias.alias), widest));
         let models = one_line(&alias.models.join(", then "));
         lines.push(format!("{name}  {models}"));
+    }
+    lines
+}
+
+/// Which providers are local services, and whether they answer at once.
+fn services(providers: &[Provider], screen: &Screen) -> Vec<String> {
+    let mut lines = Vec::new();
+    for provider in providers {
+        let Some(service) = &provider.service else {
+            continue;
+        };
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+        let name = one_line(&provider.name);
+        let state = if service.running {
+            "it runs"
+        } else {
+            "it starts when it is asked"
+        };
+        let modest = if service.modest { ", a small one" } else { "" };
+        let line = format!("{name} is a service of this machine{modest}: {state}.");
+        lines.push(screen.paint(Tone::Quiet, &line));
     }
     lines
 }

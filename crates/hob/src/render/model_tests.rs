@@ -75,3 +75,27 @@ fn changes_are_told_in_a_sentence() {
     let removed = json!({ "name": "lab" });
     assert_eq!(drawn("model.remove", &removed), "Removed lab.");
 }
+
+#[test]
+fn a_local_service_says_whether_it_runs() {
+    let result = json!({
+        "models": [
+            { "id": "llm/tiny", "provider": "llm", "name": "tiny",
+              "price": { "input": 0, "output": 0 } },
+        ],
+        "providers": [
+            { "name": "llm", "kind": "openai", "url": "", "ready": true,
+              "service": { "role": "llm", "running": false, "model": "tiny", "modest": true } },
+            { "name": "vlm", "kind": "openai", "url": "", "ready": true,
+              "service": { "role": "vlm", "running": true, "modest": false } },
+        ],
+        "aliases": [{ "alias": "default", "models": ["llm/tiny"] }],
+    });
+    let drawn = drawn("model.list", &result);
+    for line in [
+        "llm is a service of this machine, a small one: it starts when it is asked.",
+        "vlm is a service of this machine: it runs.",
+    ] {
+        assert!(drawn.lines().any(|it| it == line), "{drawn}");
+    }
+}

@@ -1,0 +1,31 @@
+//! What is remembered, and the word about the modest model.
+
+use super::*;
+use crate::render::words::width;
+
+#[test]
+fn what_was_said_once_is_remembered_and_a_broken_file_is_not_in_the_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::at(folder.path());
+    home.ensure().expect("makes it");
+    assert_eq!(Notices::read(&home), Notices::default());
+    let told = Notices {
+        modest: true,
+        declined: false,
+    };
+    told.keep(&home);
+    assert_eq!(Notices::read(&home), told);
+    std::fs::write(home.notices(), "[").expect("writes");
+    assert_eq!(Notices::read(&home), Notices::default());
+}
+
+#[test]
+fn the_word_names_the_model_and_ways_to_a_better_one() {
+    let words = modest_words("SmolLM2-135M");
+    assert!(words[0].starts_with("SmolLM2-135M is a modest model"));
+    for way in ["API_KEY", "Ollama", "llm.model"] {
+        assert!(words[1].contains(way), "{way}");
+    }
+    let lines: Vec<String> = words.iter().flat_map(|it| wrap(it, 80)).collect();
+    assert!(lines.len() <= 4 && lines.iter().all(|it| width(it) <= 80));
+}

@@ -1,0 +1,254 @@
+//! Local services as a person reads them: the list, one of them, its lines, and what installing
+//! one takes. Pure.
+
+use super::table::Table;
+use super::words::{bytes, count, cut, label, many_lines, one_line, pad, width, wrap};
+use super::{Screen, Tone, moment};
+use hob_wire::rooms::service::{
+    InstallPlan, InstallProgress, InstallState, Installing, LastExit, Service, ServiceLine,
+    ServiceState, ServiceStatus, Services, Uninstalled,
+};
+use hob_wire::rooms::tool::OutputStream;
+
+/// Columns of a progress bar.
+const BAR: usize = 20;
+/// Columns of a progress line that are not its words: place, bar, percent, sizes.
+const BAR_LINE_REST: usize = 62;
+
+/// Every service, then what could not be read.
+pub fn list(found: &Services, screen: &Screen) -> Vec<String> {
+    let mut table = Table::new()
+        .column("NAME")
+        .column("STATE")
+        .number("PORT")
+        .number("PID")
+        .number("RESTARTS")
+        .column("ABOUT");
+    for service in &found.services {
+        let status = &service.status;
+        table.row(vec![
+            one_line(&status.name),
+            state(service).to_owned(),
+            number(status.port),
+            number(status.pid),
+            match status.restarts {
+                0 => String::new(),
+                restarts => restarts.to_string(),
+            },
+            one_line(about(service)),
+        ]);
+    }
+    let mut lines = if table.is_empty() {
+        vec!["There are no services.".to_owned()]
+    } else {
+        table.lines(screen)
+    };
+    let under_way = found
+        .services
+        .iter()
+        .filter_map(|it| it.installation.as_ref());
+    for progress in under_way.filter(|it| it.state == InstallState::Running) {
+        let name = one_line(&progress.name);
+        let line = format!("{name} is being installed: `hob service install {name}` shows it.");
+        lines.push(screen.paint(Tone::Quiet, &line));
+    }
+    for problem in &found.problems {
+        let room = screen.width.unwrap_or(usize::MAX);
+        let wrapped = wrap(&one_line(problem), room);
+        lines.extend(wrapped.iter().map(|it| screen.paint(Tone::Warning, it)));
+    }
+    lines
+}
+
+/// What a service is doing, in the words of the table.
+fn state(service: &Service) -> &'static str {
+    match service.status.state {
+        ServiceState::Stopped if service.installed => "stopped",
+        ServiceState::Stopped if service.installable => "not installed",
+        ServiceState::Stopped => "not here",
+        ServiceState::Running if service.adopted => "running (found)",
+        other => other.name(),
+    }
+}
+
+/// Why it is so where that matters, else what it is.
+fn about(service: &Service) -> &str {
+    let status = &service.status;
+    let trouble = matches!(status.state, ServiceState::Backoff | ServiceState::Failed);
+    let why = status.detail.as_deref().filter(|_| trouble);
+    why.and_then(|why| why.lines().next())
+        .unwrap_or(&service.about)
+}
+
+/// One service as aligned pairs; what it printed last stands below its reason.
+pub fn status(status: &ServiceStatus, screen: &Screen) -> Vec<String> {
+    let tone = match status.state {
+        ServiceState::Running => Tone::Good,
+        ServiceState::Failed => Tone::Bad,
+        ServiceState::Backoff => Tone::Warning,
+        _ => Tone::Quiet,
+    };
+    let mut rows = vec![
+        ("name", one_line(&status.name)),
+        ("state", screen.paint(tone, status.state.name())),
+    ];
+    rows.extend(status.pid.map(|pid| ("pid", pid.to_string())));
+    rows.extend(status.port.map(|port| ("port", port.to_string())));
+    rows.push(("restarts", status.restarts.to_string()));
+    rows.extend(
+        status
+            .last_exit
+            .as_ref()
+            .map(|exit| ("lastExit", last_exit(exit))),
+    );
+    let named = rows.iter().map(|(name, _)| width(&label(name))).max();
+    let columns = named.unwrap_or(0);
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|(name, value)| format!("{}  {value}", pad(&label(name), columns)))
+        .collect();
+    let detail = status.detail.as_deref().unwrap_or_default();
+    let room = screen.width.unwrap_or(usize::MAX);
+    let detail = many_lines(detail).into_iter();
+    lines.extend(detail.flat_map(|line| wrap(&line, room)));
+    lines
+}
+
+/// What became of starting, stopping or restarting it, in one sentence.
+pub fn now(status: &ServiceStatus, screen: &Screen) -> Vec<String> {
+    let name = one_line(&status.name);
+    let (tone, words) = match status.state {
+        ServiceState::Running => {
+            let port = status.port.map(|port| format!(" at port {port}"));
+            let pid = status.pid.map(|pid| format!(" (pid {pid})"));
+            let place = [port, pid].into_iter().flatten().collect::<String>();
+            (Tone::Good, format!("{name} runs{place}."))
+        }
+        ServiceState::Stopped => (Tone::Good, format!("{name} is stopped.")),
+        ServiceState::Starting => (Tone::Quiet, format!("{name} is starting.")),
+        ServiceState::Stopping => (Tone::Quiet, format!("{name} is stopping.")),
+        ServiceState::Backoff => (Tone::Warning, format!("{name} ended and is tried again.")),
+        ServiceState::Failed => (Tone::Bad, format!("{name} failed.")),
+    };
+    vec![screen.paint(tone, &words)]
+}
+
+/// A line a service printed, with its time.
+pub fn log_line(line: &ServiceLine, screen: &Screen) -> String {
+    let at = moment::clock(line.at, screen);
+    let mark = match line.stream {
+        OutputStream::Stdout => screen.paint(Tone::Quiet, &at),
+        OutputStream::Stderr => screen.paint(Tone::Warning, &at),
+    };
+    format!("{mark}  {}", one_line(&line.text))
+}
+
+/// What installing would do: each step with its size, then where it goes and whose it is.
+pub fn plan(installing: &Installing, screen: &Screen) -> Vec<String> {
+    let plan = &installing.plan;
+    let mut lines = Vec::new();
+    for (index, step) in plan.steps.iter().enumerate() {
+        let size = match (step.done, step.bytes) {
+            (true, _) => " (done)".to_owned(),
+            (false, Some(size)) => format!(" ({})", bytes(size)),
+            (false, None) => String::new(),
+        };
+        let text = format!("{}{size}", one_line(&step.about));
+        let room = screen.width.map_or(usize::MAX, |it| it.saturating_sub(5));
+        for (at, piece) in wrap(&text, room).iter().enumerate() {
+            let mark = match at {
+                0 => format!("{}.", index + 1),
+                _ => String::new(),
+            };
+            lines.push(format!("  {mark:<2} {piece}"));
+        }
+    }
+    lines.extend(indented(&sizes(plan), screen));
+    lines.extend(indented(
+        &format!("Into {}.", one_line(&plan.folder)),
+        screen,
+    ));
+    if !plan.licences.is_empty() {
+        let licences = one_line(&plan.licences.join("; "));
+        lines.extend(indented(&format!("Licences: {licences}."), screen));
+    }
+    lines
+}
+
+/// What it fetches and takes.
+pub fn sizes(plan: &InstallPlan) -> String {
+    format!(
+        "{} to fetch, {} on disk.",
+        bytes(plan.download_bytes),
+        bytes(plan.disk_bytes)
+    )
+}
+
+fn indented(text: &str, screen: &Screen) -> Vec<String> {
+    let room = screen.width.map_or(usize::MAX, |it| it.saturating_sub(2));
+    let wrapped = wrap(text, room).into_iter();
+    wrapped.map(|line| format!("  {line}")).collect()
+}
+
+/// How far an installation is, on one line.
+pub fn progress(progress: &InstallProgress, screen: &Screen) -> String {
+    let place = format!("{}/{}", progress.step.min(progress.steps), progress.steps);
+    let about = one_line(&progress.about);
+    if progress.bytes_total == 0 {
+        let line = format!("{place} {about}");
+        return screen
+            .width
+            .map_or(line.clone(), |room| cut(&line, room.saturating_sub(1)));
+    }
+    let done = progress.bytes_done.min(progress.bytes_total);
+    let percent = u128::from(done) * 100 / u128::from(progress.bytes_total);
+    let filled = usize::try_from(u128::from(done) * BAR as u128 / u128::from(progress.bytes_total));
+    let filled = filled.unwrap_or(0).min(BAR);
+    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(BAR - filled));
+    let room = screen
+        .width
+        .map_or(40, |it| it.saturating_sub(BAR_LINE_REST).clamp(8, 40));
+    format!(
+        "{place} {} {} {percent:>3}%  {} of {}",
+        pad(&cut(&about, room), room),
+        screen.paint(Tone::Good, &bar),
+        bytes(done),
+        bytes(progress.bytes_total)
+    )
+}
+
+pub fn uninstalled(gone: &Uninstalled, _: &Screen) -> Vec<String> {
+    let name = one_line(&gone.name);
+    vec![format!(
+        "Removed what was installed for {name}; {} are free again.",
+        bytes(gone.freed_bytes)
+    )]
+}
+
+/// The last lines of a service that failed, below the reason.
+pub fn last_lines(lines: &[ServiceLine]) -> String {
+    let shown: Vec<String> = lines.iter().map(|line| one_line(&line.text)).collect();
+    match shown.len() {
+        0 => String::new(),
+        many => format!(
+            "Its last {}:\n    {}",
+            count(many as u64, "line"),
+            shown.join("\n    ")
+        ),
+    }
+}
+
+fn last_exit(exit: &LastExit) -> String {
+    match exit {
+        LastExit::Code(code) => format!("code {code}"),
+        LastExit::Signal(name) => one_line(name),
+    }
+}
+
+fn number<N: ToString>(number: Option<N>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "services_tests.rs"]
+mod tests;
