@@ -5,7 +5,11 @@ use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// What the kernel counts processor time in.
+const TICK: Duration = Duration::from_millis(10);
 
 /// A process that says on its first lines where it listens, ended when dropped.
 #[derive(Debug)]
@@ -47,6 +51,29 @@ impl Process {
             }
         }
         Ok((process, said))
+    }
+
+    /// Processor time so far.
+    pub(crate) fn processor(&self) -> Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name before them may hold anything but ends with the last bracket.
+        let fields = stat.rsplit_once(')').context("a name in /proc")?.1;
+        let mut fields = fields.split_ascii_whitespace().skip(11);
+        let mut ticks = || -> Result<u64> { Ok(fields.next().context("ticks")?.parse()?) };
+        Ok(TICK * u32::try_from(ticks()? + ticks()?)?)
+    }
+
+    /// Memory of this process and the `hob shim`s below it, shared pages by halves, in megabytes.
+    pub(crate) fn memory_with_shims_mb(&self) -> Result<f64> {
+        let me = self.child.id();
+        let mut kib = proportional_kib(me)?;
+        for task in std::fs::read_dir(format!("/proc/{me}/task"))? {
+            let children = std::fs::read_to_string(task?.path().join("children"))?;
+            for child in children.split_ascii_whitespace() {
+                kib += proportional_kib(child.parse()?)?;
+            }
+        }
+        Ok(kib / 1_024.0)
     }
 
     /// Resident memory now, in megabytes.
@@ -158,6 +185,13 @@ impl Sim {
 pub(crate) fn start_relay() -> Result<Process> {
     let mut command = Command::new(std::env::current_exe()?);
     Process::start(command.arg("relay"), "RELAY_ADDR=")
+}
+
+fn proportional_kib(pid: u32) -> Result<f64> {
+    let sums = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let line = sums.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(kib.context("Pss in /proc")?.parse()?)
 }
 
 fn beside(name: &str) -> Result<PathBuf> {

@@ -1,9 +1,9 @@
-//! A client of streamed chat completions on a bare socket: the same for hob and for the scripted
-//! server. It reads what the tokens say, which is when they were sent.
+//! A client of streamed chat completions on a bare socket: the same for hob and for the server
+//! behind it. Tokens of a scripted server say when they were sent; those of a model just come.
 
 use crate::measure::Samples;
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -22,28 +22,53 @@ pub(crate) struct Target {
     pub(crate) stamps_begin_us: u64,
 }
 
+/// A piece of an answer, and when it was here, in microseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) at_us: u64,
+    /// As it stands in the JSON.
+    pub(crate) said: String,
+}
+
 /// Asks once and reads all tokens; each one's way from the scripted server to here is a sample.
 pub(crate) async fn read(target: &Target) -> Result<Samples> {
+    let question = json!([{ "role": "user", "content": "Tell me the time, over and over." }]);
+    let pieces = ask(target, json!({ "messages": question })).await?;
+    travelled(&pieces, target.stamps_begin_us)
+}
+
+/// Asks once and reads the answer to its end.
+pub(crate) async fn ask(target: &Target, mut body: Value) -> Result<Vec<Piece>> {
+    body["model"] = json!(target.model);
+    body["stream"] = json!(true);
     let mut socket = TcpStream::connect(&target.address).await?;
     socket.set_nodelay(true)?;
-    socket.write_all(request(target).as_bytes()).await?;
+    socket.write_all(request(target, &body).as_bytes()).await?;
     let mut answer = Answer::default();
     let mut buffer = vec![0; READ_BYTES];
     while !answer.ended {
         let read = tokio::time::timeout(PATIENCE, socket.read(&mut buffer)).await??;
-        let now_us = wall_us().saturating_sub(target.stamps_begin_us);
+        let now_us = wall_us();
         ensure!(read > 0, "the stream was cut: {}", answer.shown());
         answer.take(&buffer[..read], now_us)?;
     }
-    Ok(answer.samples)
+    Ok(answer.pieces)
 }
 
-fn request(target: &Target) -> String {
-    let body = json!({
-        "model": target.model,
-        "stream": true,
-        "messages": [{ "role": "user", "content": "Tell me the time, over and over." }],
-    });
+/// How long each stamped token was on its way.
+fn travelled(pieces: &[Piece], stamps_begin_us: u64) -> Result<Samples> {
+    let mut samples = Samples::default();
+    for piece in pieces {
+        let now_us = piece.at_us.saturating_sub(stamps_begin_us);
+        for stamp in piece.said.split_ascii_whitespace() {
+            let sent_us: u64 = stamp.parse().context("a stamp")?;
+            samples.push(Duration::from_micros(now_us.saturating_sub(sent_us)));
+        }
+    }
+    Ok(samples)
+}
+
+fn request(target: &Target, body: &Value) -> String {
     let body = body.to_string();
     let key = target.token.as_deref().unwrap_or("none");
     format!(
@@ -61,7 +86,7 @@ struct Answer {
     raw: Vec<u8>,
     place: Place,
     line: Vec<u8>,
-    samples: Samples,
+    pieces: Vec<Piece>,
     ended: bool,
 }
 
@@ -157,10 +182,11 @@ impl Answer {
         };
         let said = &data[at + SAID.len()..];
         let said = &said[..find(said, b"\"").unwrap_or(said.len())];
-        for stamp in std::str::from_utf8(said)?.split_ascii_whitespace() {
-            let sent_us: u64 = stamp.parse().context("a stamp")?;
-            let took = Duration::from_micros(now_us.saturating_sub(sent_us));
-            self.samples.push(took);
+        if !said.is_empty() {
+            self.pieces.push(Piece {
+                at_us: now_us,
+                said: std::str::from_utf8(said)?.to_owned(),
+            });
         }
         Ok(())
     }
@@ -178,7 +204,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     clippy::disallowed_methods,
     reason = "the clock of the machine is the one that two processes share"
 )]
-fn wall_us() -> u64 {
+pub(crate) fn wall_us() -> u64 {
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     wall.map_or(0, |since| {
         u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

@@ -2,7 +2,9 @@
 
 pub(crate) mod append;
 mod exec;
+mod kept;
 mod listing;
+mod local;
 mod permission;
 mod resume;
 mod route;
@@ -76,5 +78,15 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "permissions and tool calls",
         note: Some(permission::NOTE),
         run: |quick| Box::pin(permission::run(quick)),
+    },
+    Group {
+        name: "local model",
+        note: Some(local::NOTE),
+        run: |quick| Box::pin(local::run(quick)),
+    },
+    Group {
+        name: "kept services",
+        note: Some(kept::NOTE),
+        run: |quick| Box::pin(kept::run(quick)),
     },
 ];
