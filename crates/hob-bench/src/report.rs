@@ -34,7 +34,8 @@ pub(crate) enum Goal {
 
 impl Row {
     pub(crate) fn ratio(&self) -> Option<f64> {
-        self.yardstick.map(|yardstick| self.hob / yardstick)
+        let yardstick = self.yardstick.filter(|yardstick| *yardstick > 0.0);
+        yardstick.map(|yardstick| self.hob / yardstick)
     }
 
     fn added(&self) -> Option<f64> {
