@@ -20,8 +20,8 @@ const COMMANDS: &[Entry] = &[
     },
     Entry {
         name: "test",
-        usage: "[NEXTEST ARGS]",
-        summary: "Run every test of the project, tidy first",
+        usage: "[--first-answer] [NEXTEST ARGS]",
+        summary: "Run every test, tidy first; asked for or in CI, a first answer last",
         run: suite::run,
     },
     Entry {

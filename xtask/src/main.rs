@@ -2,6 +2,7 @@
 //!
 //! - [`tidy`]: the rules of the house, each a file
 //! - [`suite`]: `cargo xtask test`, every test of the project
+//! - [`first_answer`]: the README's first command, as a newcomer types it
 //! - [`faults`]: the fault tests and the table of their figures
 //! - [`tools`]: programs beyond cargo that tests need
 //! - [`workspace`], [`source`]: the project as data, for the rules
@@ -9,6 +10,7 @@
 
 mod commands;
 mod faults;
+mod first_answer;
 mod shell;
 mod source;
 mod suite;

@@ -39,6 +39,12 @@ pub(crate) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The names of the environment's variables, those that are text.
+pub(crate) fn names() -> Vec<String> {
+    let names = std::env::vars_os().map(|(name, _)| name.into_string());
+    names.filter_map(Result::ok).collect()
+}
+
 /// Whether this runs unattended, where a missing tool is a failure.
 pub(crate) fn in_ci() -> bool {
     env("CI").is_some_and(|value| value == "true" || value == "1")

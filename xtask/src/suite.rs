@@ -1,15 +1,16 @@
 //! `cargo xtask test`: every test of the project, in the order in which a mistake shows soonest.
-//! The runner's own summary comes last.
+//! Unattended, the README's first command comes last.
 
 use crate::tools::Toolbox;
 use crate::workspace::Workspace;
-use crate::{shell, tidy};
+use crate::{first_answer, shell, tidy};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     let target = Workspace::load()?.target;
+    let (with_first_answer, arguments) = first_answer::wanted(arguments);
     let toolbox = Toolbox::prepare(&target)?;
     let runner = Runner::find()?;
     let reports = Reports::fresh(&target.join("faults"), "test")?;
@@ -30,12 +31,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
     for line in reports.not_run() {
         shell::warn(&line);
     }
-    for (step, is_well) in [("tidy", tidy), ("doc tests", doc_tests), ("tests", passed)] {
-        if !is_well {
-            shell::warn(&format!("xtask: {step} failed"));
-        }
+    let answered = !with_first_answer || first_answer::run(&target)?;
+    let steps = [
+        ("tidy", tidy),
+        ("doc tests", doc_tests),
+        ("tests", passed),
+        ("first answer", answered),
+    ];
+    for (step, _) in steps.iter().filter(|(_, is_well)| !is_well) {
+        shell::warn(&format!("xtask: {step} failed"));
     }
-    Ok(tidy && doc_tests && passed)
+    Ok(steps.iter().all(|(_, is_well)| *is_well))
 }
 
 /// Builds hob with its failpoints as `hob-faults` beside the ordinary binary. The shipped build
