@@ -3,10 +3,12 @@
 use super::{
     INSTALL_WAIT, begin, builder, installed, lies_there, llm, patiently, python, real_python, rpc,
 };
+use crate::conformance::wire::Peer;
 use crate::support::House;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 /// Asks the server itself.
 fn capital(port: &Value) -> String {
@@ -172,4 +174,47 @@ fn a_wheel_with_another_checksum_leaves_nothing() {
     assert!(said.contains("is not what it should be"), "{said}");
     assert_eq!(service["installed"], false);
     assert!(lies_there(&house).is_empty(), "{:?}", lies_there(&house));
+}
+
+#[tokio::test]
+async fn progress_is_told_by_bytes_not_too_often_and_to_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n\
+                  do head -c 50000 /dev/zero >> \"$last/part\"; sleep 0.05; done";
+    let path = format!("{}:/usr/bin:/bin", python(folder.path(), script));
+    let house = builder().env("PATH", &path).start();
+    let mut peer = Peer::owner(&house).await;
+    peer.subscribe(&["service.install.progress"]).await;
+    let begun = Instant::now();
+    let yes = json!({ "name": "llm", "yes": true });
+    peer.call("service.install", yes).await;
+    let mut told = Vec::new();
+    loop {
+        let payload = peer.event_of("service.install.progress").await["payload"].clone();
+        let ended = payload["state"] != "running";
+        told.push(payload);
+        if ended {
+            break;
+        }
+    }
+    let last = told.last().expect("some");
+    assert_eq!(last["state"], "failed", "{last}");
+    let message = last["message"].as_str().expect("why");
+    assert!(message.contains("it is not there"), "{message}");
+    let bytes: Vec<_> = told
+        .iter()
+        .filter_map(|it| it["bytesDone"].as_u64())
+        .collect();
+    assert!(bytes.is_sorted(), "{bytes:?}");
+    assert!(
+        bytes.iter().any(|done| (50_000..=1_000_000).contains(done)),
+        "{bytes:?}"
+    );
+    // The first and the last are told whenever they come.
+    let tenths = begun.elapsed().as_millis() / 100;
+    assert!(
+        told.len() as u128 <= tenths + 2,
+        "{} in {tenths} tenths",
+        told.len()
+    );
 }
