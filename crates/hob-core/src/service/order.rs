@@ -59,6 +59,16 @@ pub fn stopping(name: &str, needs: &Needs) -> Vec<String> {
             break;
         }
     }
+    backwards(affected, needs)
+}
+
+/// All services, each after all that need it.
+pub fn stopping_all(needs: &Needs) -> Vec<String> {
+    backwards(needs.keys().cloned().collect(), needs)
+}
+
+/// These, each after those of them that need it.
+fn backwards(mut affected: BTreeSet<String>, needs: &Needs) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     while !affected.is_empty() {
         let is_needed = |name: &String| {

@@ -65,13 +65,15 @@ proptest! {
                     prop_assert!(place(need) < place(one), "{order:?}");
                 }
             }
-            let stop = stopping(&name(at), &all);
-            let place = |wanted: &String| stop.iter().position(|it| it == wanted);
-            for one in &stop {
-                for need in all[one].iter().filter(|need| stop.contains(need)) {
-                    prop_assert!(place(need) > place(one), "{stop:?}");
+            for stop in [stopping(&name(at), &all), stopping_all(&all)] {
+                let place = |wanted: &String| stop.iter().position(|it| it == wanted);
+                for one in &stop {
+                    for need in all[one].iter().filter(|need| stop.contains(need)) {
+                        prop_assert!(place(need) > place(one), "{stop:?}");
+                    }
                 }
             }
+            prop_assert_eq!(stopping_all(&all).len(), all.len());
         }
     }
 }

@@ -25,6 +25,7 @@ mod words;
 
 use handle::{Command, View};
 use hob_bus::{Bus, Emitter, Room};
+use hob_core::service::order;
 use hob_exec::Spawner;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
@@ -168,16 +169,7 @@ impl Services {
     pub async fn close(&self, within: Duration) {
         let shared = &self.0;
         shared.closing.cancel();
-        let names: Vec<String> = {
-            let needs = shared.roll().needs();
-            let mut order: Vec<String> = Vec::new();
-            for name in needs.keys() {
-                let found = hob_core::service::order::stopping(name, &needs);
-                order.retain(|known| !found.contains(known));
-                order.extend(found);
-            }
-            order
-        };
+        let names = order::stopping_all(&shared.roll().needs());
         let stopped = tokio::time::timeout(within, shared.stop_these(&names)).await;
         if stopped.is_ok() {
             return;

@@ -9,7 +9,9 @@ use hob_wire::rooms::service::{
     LogsParams, Reached, Service, ServiceLogs, ServiceState, ServiceStatus, Services, StartParams,
 };
 use hob_wire::{ErrorCode, WireError};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Lines of a log, unless somebody asks for more.
@@ -209,22 +211,25 @@ impl Shared {
             let roll = self.roll();
             (roll.needs(), roll.handles.clone())
         };
+        let over = watch::Sender::new(BTreeSet::new());
         let stops = names.iter().filter_map(|name| {
             let handle = handles.get(name)?.clone();
+            let place = |wanted: &String| names.iter().position(|it| it == wanted);
             let needs_it = |other: &&String| {
                 let needed = needs.get(*other).is_some_and(|it| it.contains(name));
                 // Earlier in the order, so that a circle ends too.
-                let place = |wanted: &String| names.iter().position(|it| it == wanted);
                 needed && place(other) < place(name)
             };
-            let others = names.iter().filter(needs_it);
-            let others: Vec<Handle> = others.filter_map(|it| handles.get(it).cloned()).collect();
+            let before: BTreeSet<String> = names.iter().filter(needs_it).cloned().collect();
+            let (over, mut seen) = (over.clone(), over.subscribe());
             Some(async move {
-                for other in others {
-                    gone(&other).await;
-                }
+                // The sender lives as long as this does.
+                let _ = seen.wait_for(|over| before.is_subset(over)).await;
                 handle.tell(|done| Command::Stop { done }).await;
                 gone(&handle).await;
+                over.send_modify(|over| {
+                    over.insert(name.clone());
+                });
             })
         });
         futures_util::future::join_all(stops).await;

@@ -4,6 +4,7 @@
 //! a descendant lives.
 
 use super::cage::Cage;
+use super::census::Census;
 use super::placeholder::Placeholders;
 use super::start::{self, Pipes, Started};
 use super::{sys, tree};
@@ -21,8 +22,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often a bound is looked at that the kernel does not hold by itself.
-const WATCH_PROCESSES: Duration = Duration::from_millis(20);
 const WATCH_PRIORITY: i32 = -20;
 const WATCH_DISK: Duration = Duration::from_millis(200);
 /// How often the tree is looked at while it is given time to end.
@@ -85,6 +84,8 @@ struct Keeper {
     had_room: bool,
     /// The daemon wants the end without the time of grace.
     impatient: bool,
+    /// Counts processes where the kernel does not.
+    census: Option<Census>,
 }
 
 impl Keeper {
@@ -124,6 +125,8 @@ impl Keeper {
         };
         // A daemon that is gone is noticed in the loop.
         let _ = order::write(&mut control, &Report::Started { pid: started.pid });
+        let watched = order.processes == Bound::Watched;
+        let census = watched.then(|| Census::new(order.limits.processes, Instant::now()));
         let mut keeper = Keeper {
             order,
             control,
@@ -136,6 +139,7 @@ impl Keeper {
             usage: Usage::default(),
             had_room: false,
             impatient: false,
+            census,
         };
         keeper.had_room = keeper.has_room();
         Ok(keeper)
@@ -179,7 +183,7 @@ impl Keeper {
             if self.deadline.is_some_and(|deadline| deadline <= now) {
                 return Cause::Deadline;
             }
-            if self.counts() && tree::tasks() > self.order.limits.processes {
+            if self.census.as_mut().is_some_and(|it| it.exceeds(now)) {
                 return Cause::Processes;
             }
             if self.had_room && disk_due <= now {
@@ -190,7 +194,7 @@ impl Keeper {
             }
             let due = [
                 self.deadline.map(|deadline| deadline - now),
-                self.counts().then_some(WATCH_PROCESSES),
+                self.census.as_ref().map(|census| census.pause(now)),
                 self.had_room
                     .then(|| disk_due.saturating_duration_since(now)),
             ];
@@ -273,10 +277,6 @@ impl Keeper {
         while let Some(reaped) = sys::reap() {
             note(&reaped, self.started.pid, &mut self.ended, &mut self.usage);
         }
-    }
-
-    fn counts(&self) -> bool {
-        self.order.processes == Bound::Watched
     }
 
     fn is_bubblewrapped(&self) -> bool {

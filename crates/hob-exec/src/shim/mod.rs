@@ -5,6 +5,7 @@
 //! - `start`: how the first process is started: `bubblewrap`, or `landlock` with `namespace`;
 //!   `seccomp` and `limits` in both
 //! - `tree`, `cage`: finding and ending every descendant, by `/proc` and by cgroup
+//! - `census`: how many processes a run has, where the kernel does not count them
 //! - `placeholder`: what stands where a protected path does not exist
 //! - `probe`: what this machine can enforce, by trying it
 //! - `sys`: the system calls that need raw memory
@@ -14,6 +15,7 @@
 
 mod bubblewrap;
 mod cage;
+mod census;
 mod keeper;
 mod landlock;
 mod limits;
