@@ -7,7 +7,7 @@
 use super::archive::{make_folder, unpack};
 use super::error::InstallError;
 use super::fetch::{Client, command};
-use super::recipe::{Archive, Fetch, Fetcher, Recipe, Step};
+use super::recipe::{Fetch, Fetcher, Recipe, Step};
 use super::site::{Site, free_bytes, verify};
 use hob_exec::Spawner;
 use hob_kit::world::Env;
@@ -142,9 +142,13 @@ impl Installation {
             Err(_) => {}
         }
         let tmp = self.site.tmp(&self.recipe);
-        fs::remove_dir_all(&tmp)
-            .and_then(|()| make_folder(&tmp))
-            .map_err(|error| InstallError::at(&tmp, &error))?;
+        let emptied = tmp.clone();
+        blocking(move || {
+            fs::remove_dir_all(&emptied)
+                .and_then(|()| make_folder(&emptied))
+                .map_err(|error| InstallError::at(&emptied, &error))
+        })
+        .await?;
         let client = Client {
             spawner: &self.spawner,
             env: &self.env,
@@ -280,9 +284,7 @@ fn about(step: &Step) -> String {
             };
             format!("Fetch {} {} with {client}", fetch.name, fetch.version)
         }
-        Step::Unpack { file, archive, .. } => match archive {
-            Archive::Wheel | Archive::Tarball => format!("Unpack {file}"),
-        },
+        Step::Unpack { file, .. } => format!("Unpack {file}"),
         Step::Check { file, .. } => format!("Check {file}"),
         Step::Write { file, .. } => format!("Write {file}"),
     }
