@@ -58,11 +58,23 @@ pub(crate) struct Listed {
     pub(crate) price: Option<Price>,
 }
 
+/// How an answer is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By one request, whose answer is the stream.
+    Post,
+    /// In a session that is made for it, by the events of that session. Tools go as text.
+    Session,
+}
+
 /// A protocol.
 pub(crate) trait Dialect: Send + Sync {
     /// The address as its paths are appended to it, from what a person wrote.
     fn base(&self, url: &str) -> String;
     fn call(&self, ask: &Ask<'_>) -> Call;
+    fn way(&self) -> Way {
+        Way::Post
+    }
     /// Headers every request has.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
@@ -93,6 +105,10 @@ pub(crate) struct Decoded {
     pub(crate) claim: Claim,
     /// Bytes of the answer, for checking the claim.
     pub(crate) bytes: usize,
+    /// The most tokens it may have used beside what was sent and received: an agent's own steps.
+    pub(crate) unseen_tokens: u64,
+    /// What it cost, in millionths of a dollar, if it said so.
+    pub(crate) micro_dollars: Option<u64>,
 }
 
 impl Decoded {
@@ -104,6 +120,8 @@ impl Decoded {
             stop,
             claim,
             bytes,
+            unseen_tokens: 0,
+            micro_dollars: None,
         }
     }
 }
@@ -116,6 +134,7 @@ pub(crate) fn of(kind: ProviderKind) -> &'static dyn Dialect {
         ProviderKind::OpenaiResponses => &crate::openai_responses::OpenaiResponses,
         ProviderKind::Anthropic => &crate::anthropic::Anthropic,
         ProviderKind::Gemini => &crate::gemini::Gemini,
+        ProviderKind::Opencode => &crate::opencode::Opencode,
     }
 }
 

@@ -1,7 +1,8 @@
 //! One attempt at one model: the only place of this crate that sends and waits.
 
-use crate::dialect::{self, Ask, Call, Decoded};
+use crate::dialect::{self, Ask, Call, Decoded, Way};
 use crate::error::ModelError;
+use crate::opencode;
 use crate::prompt::{Piece, Prompt, Reply, Stop};
 use crate::refusal::{self, Refusal};
 use crate::settings::{Provider, Timeouts};
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use hob_core::failover::ErrorClass;
 use hob_kit::failpoint;
 use hob_kit::secret::Secret;
-use hob_net::{Http, Request, Response, SseReader, StreamBounds};
+use hob_net::{Http, Request, Response, SseEvent, SseReader, StreamBounds};
 use hob_wire::content::Part;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -41,6 +42,29 @@ pub(crate) struct Exchange<'a> {
 struct Sent<'a> {
     prompt: &'a Prompt,
     body: &'a [u8],
+}
+
+/// An answer on its way.
+struct Coming {
+    events: SseReader,
+    /// The session whose events are read, where it has one; it ends with this.
+    session: Option<opencode::Session>,
+}
+
+impl Coming {
+    /// The next event of the answer; a session is not heard for others talking.
+    async fn next(&mut self, silence: Duration) -> Result<Option<SseEvent>, ModelError> {
+        let Some(session) = &self.session else {
+            return Ok(self.events.next().await?);
+        };
+        match tokio::time::timeout(silence, session.next(&mut self.events)).await {
+            Ok(event) => Ok(event?),
+            Err(_) => Err(ModelError::new(
+                ErrorClass::Timeout,
+                format!("Nothing came for {silence:?}."),
+            )),
+        }
+    }
 }
 
 impl Exchange<'_> {
@@ -75,11 +99,12 @@ impl Exchange<'_> {
         }
         let call = self.call(&prompt);
         let body = Bytes::from(call.body.to_string());
-        let sent = self.send(&call.path, body.clone()).await?;
-        let mut reader = self.stream(sent).await?;
+        let mut coming = self.open(&call.path, body.clone()).await?;
         let mut text_calls = self.provider.text_tools.then(TextCalls::default);
-        let decoded = self.read(&mut reader, text_calls.as_mut(), on).await?;
-        reader.settle(SETTLE_PATIENCE).await;
+        let decoded = self.read(&mut coming, text_calls.as_mut(), on).await?;
+        if coming.session.is_none() {
+            coming.events.settle(SETTLE_PATIENCE).await;
+        }
         let sent = Sent {
             prompt: &prompt,
             body: &body,
@@ -100,12 +125,45 @@ impl Exchange<'_> {
         })
     }
 
-    async fn send(&self, path: &str, body: Bytes) -> Result<Response, ModelError> {
-        let url = self.url(path);
-        let request = Request::post(url, body)
-            .header("content-type", "application/json")
-            .header("accept", "text/event-stream");
-        Ok(self.http.send(self.dress(request)).await?)
+    /// Asks, and gives what is then read.
+    async fn open(&self, path: &str, body: Bytes) -> Result<Coming, ModelError> {
+        match dialect::of(self.provider.kind).way() {
+            Way::Post => {
+                let request = Request::post(self.url(path), body)
+                    .header("content-type", "application/json")
+                    .header("accept", "text/event-stream");
+                let sent = self.http.send(self.dress(request)).await?;
+                Ok(Coming {
+                    events: self.stream(sent).await?,
+                    session: None,
+                })
+            }
+            Way::Session => {
+                let (session, events) = opencode::open(self, body).await?;
+                Ok(Coming {
+                    events,
+                    session: Some(session),
+                })
+            }
+        }
+    }
+
+    /// Sends something, which is refused unless it is taken.
+    pub(crate) async fn post(&self, path: &str, body: Bytes) -> Result<Response, ModelError> {
+        let request = Request::post(self.url(path), body);
+        let request = request.header("content-type", "application/json");
+        let response = self.http.send(self.dress(request)).await?;
+        match response.status() {
+            200..=299 => Ok(response),
+            _ => Err(self.refused(response).await),
+        }
+    }
+
+    /// Opens a stream of events that no answer ends.
+    pub(crate) async fn listen(&self, path: &str) -> Result<SseReader, ModelError> {
+        let request = Request::get(self.url(path)).header("accept", "text/event-stream");
+        self.stream(self.http.send(self.dress(request)).await?)
+            .await
     }
 
     /// Fetches a page of the provider's models.
@@ -126,12 +184,12 @@ impl Exchange<'_> {
         page.models.into_iter().next().map(|model| model.name)
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         let base = dialect::of(self.provider.kind).base(&self.provider.url);
         format!("{base}{path}")
     }
 
-    fn dress(&self, request: Request) -> Request {
+    pub(crate) fn dress(&self, request: Request) -> Request {
         let dialect = dialect::of(self.provider.kind);
         let mut request = request.head_timeout(self.timeouts.silence);
         for (name, value) in dialect.headers().iter().chain(self.provider.quirks.headers) {
@@ -187,7 +245,7 @@ impl Exchange<'_> {
 
     async fn read(
         &self,
-        reader: &mut SseReader,
+        coming: &mut Coming,
         mut text_calls: Option<&mut TextCalls>,
         on: &mut (dyn FnMut(Piece) + Send),
     ) -> Result<Decoded, ModelError> {
@@ -195,11 +253,11 @@ impl Exchange<'_> {
         let mut pieces = Vec::new();
         let mut done = false;
         while !done {
-            let event = match reader.next().await {
+            let event = match coming.next(self.timeouts.silence).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(_) if failpoint::broken(53) => break,
-                Err(failure) => return Err(failure.into()),
+                Err(failure) => return Err(failure),
             };
             let taken = decoder.event(&event, &mut pieces);
             for piece in pieces.drain(..) {
@@ -229,6 +287,8 @@ impl Exchange<'_> {
             mut stop,
             claim,
             bytes,
+            unseen_tokens,
+            micro_dollars,
         } = decoded;
         let kind = self.provider.kind;
         let image_bytes = image_bytes(prompt);
@@ -240,6 +300,7 @@ impl Exchange<'_> {
                 received_bytes: to_u64(bytes),
                 input_tokens: tokens::weighed(kind, tokens::prompt(prompt)),
                 output_tokens: tokens::weighed(kind, tokens::parts(&parts)),
+                unseen_tokens,
                 thought: parts
                     .iter()
                     .any(|part| matches!(part, Part::Thinking { .. })),
@@ -259,6 +320,7 @@ impl Exchange<'_> {
             parts,
             usage: Some(usage),
             usage_estimated,
+            micro_dollars,
             stop,
             model: format!("{}/{}", self.provider.name, self.model),
         }

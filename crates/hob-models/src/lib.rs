@@ -8,6 +8,7 @@
 //! - [`price`]: what calls cost
 //! - `openai_chat`, `openai_responses`, `anthropic`, `gemini`: the protocols, each a request
 //!   builder and a stream decoder, both pure
+//! - `opencode`: an agent of its own, asked in a session like a model
 //! - `providers`: the providers, as data
 //!
 //! Invariants: an answer is given whole or not at all, and a call of which a part is missing never
@@ -26,6 +27,7 @@ mod history;
 mod keys;
 mod openai_chat;
 mod openai_responses;
+mod opencode;
 pub mod price;
 mod profile;
 mod prompt;

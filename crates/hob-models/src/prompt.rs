@@ -69,6 +69,8 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// The provider gave no figures, or impossible ones: `usage` is our own count.
     pub usage_estimated: bool,
+    /// What it cost in millionths of a dollar, where the provider itself says so.
+    pub micro_dollars: Option<u64>,
     pub stop: Stop,
     /// `provider/model`.
     pub model: String,

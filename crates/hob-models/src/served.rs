@@ -2,6 +2,7 @@
 //!
 //! Invariant: where a service answers is asked for at each call and kept nowhere; asking starts it.
 
+use crate::dialect::{self, Way};
 use crate::price;
 use crate::providers::Quirks;
 use crate::settings::Provider;
@@ -88,9 +89,10 @@ impl Served {
             url: String::new(),
             key_env: None,
             quirks: Quirks::COMMON,
-            text_tools: false,
+            text_tools: dialect::of(self.kind).way() == Way::Session,
             context_tokens: None,
-            price: Some(price::FREE),
+            // An agent's own models are somebody's, who has prices of theirs.
+            price: (self.role != ServiceRole::Agent).then_some(price::FREE),
             row: None,
             served: Some(self.clone()),
         }

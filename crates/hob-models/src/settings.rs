@@ -1,5 +1,6 @@
 //! The settings this crate owns, and providers as they come out of them.
 
+use crate::dialect::{self, Way};
 use crate::price;
 use crate::providers::{self, Quirks, Row};
 use crate::served::Served;
@@ -18,6 +19,7 @@ pub const KINDS: &[&str] = &[
     "anthropic",
     "gemini",
     "ollama",
+    "opencode",
 ];
 
 /// More providers than this are not read.
@@ -250,7 +252,8 @@ fn configured(settings: &Settings, name: &str) -> Provider {
     if let Some(variable) = text("key_env") {
         provider.key_env = Some(variable.to_owned());
     }
-    provider.text_tools = text("tools") == Some("text");
+    let has_no_tools = dialect::of(provider.kind).way() == Way::Session;
+    provider.text_tools = has_no_tools || text("tools") == Some("text");
     if let Some(Value::Integer(tokens @ 1..)) = entry("context_tokens") {
         provider.context_tokens = Some(*tokens);
     }
@@ -287,6 +290,7 @@ fn kind_of(word: &str) -> Option<ProviderKind> {
         "anthropic" => ProviderKind::Anthropic,
         "gemini" => ProviderKind::Gemini,
         "ollama" => ProviderKind::Ollama,
+        "opencode" => ProviderKind::Opencode,
         _ => return None,
     })
 }

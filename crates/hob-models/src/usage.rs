@@ -88,6 +88,8 @@ pub(crate) struct Measured {
     /// Our own counts.
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
+    /// What may have been used beyond that, out of our sight.
+    pub(crate) unseen_tokens: u64,
     /// Whether the answer held thoughts, of which a provider may show a summary only.
     pub(crate) thought: bool,
 }
@@ -120,14 +122,19 @@ fn believable(claim: Claim, measured: Measured) -> Option<Usage> {
     let cached = claim.cached.or(Figure::Tokens(0)).tokens()?;
     let hidden = claim.hidden.or(Figure::Tokens(0)).tokens()?;
     let images = measured.images.saturating_mul(IMAGE_TOKENS_MAX);
-    let input_max = (measured.sent_bytes + INPUT_SLACK_TOKENS).saturating_add(images);
+    let out_of_sight = measured.unseen_tokens;
+    let input_max = (measured.sent_bytes + INPUT_SLACK_TOKENS)
+        .saturating_add(images)
+        .saturating_add(out_of_sight);
     let input_min = measured.input_tokens / BYTES_PER_TOKEN_MAX;
     let unseen = if measured.thought {
         HIDDEN_TOKENS_MAX
     } else {
         hidden
     };
-    let output_max = (measured.received_bytes + OUTPUT_SLACK_TOKENS).saturating_add(unseen);
+    let output_max = (measured.received_bytes + OUTPUT_SLACK_TOKENS)
+        .saturating_add(unseen)
+        .saturating_add(out_of_sight);
     let output_min = measured.received_bytes / BYTES_PER_TOKEN_MAX;
     let possible = (input_min.max(1)..=input_max).contains(&input)
         && (output_min..=output_max).contains(&output)

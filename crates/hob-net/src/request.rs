@@ -28,6 +28,10 @@ impl Request {
         Request::new(reqwest::Method::POST, url.into(), Some(body.into()))
     }
 
+    pub fn delete(url: impl Into<String>) -> Request {
+        Request::new(reqwest::Method::DELETE, url.into(), None)
+    }
+
     fn new(method: reqwest::Method, url: String, body: Option<Bytes>) -> Request {
         Request {
             method,

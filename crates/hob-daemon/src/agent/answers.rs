@@ -50,7 +50,7 @@ impl Driver {
             output_tokens: call.order.candidate.count_tokens(&parts),
             cached_tokens: 0,
         });
-        let micro_dollars = call.order.price_of(&usage);
+        let micro_dollars = reply.micro_dollars.or_else(|| call.order.price_of(&usage));
         let unfit = match &self.params.schema {
             Some(schema) if specs.is_empty() => schema::misfit(schema, &text),
             _ => None,

@@ -126,7 +126,7 @@ impl Chat {
         reply: Reply,
     ) -> Result<Option<Vec<Effect>>, WireError> {
         let usage = reply.usage.unwrap_or_default();
-        let price = order.price_of(&usage);
+        let price = reply.micro_dollars.or_else(|| order.price_of(&usage));
         let model = reply.model.clone();
         self.settle(|call_key| LedgerWrite::Settle {
             call_key,

@@ -116,6 +116,8 @@ pub enum ProviderKind {
     Anthropic,
     Gemini,
     Ollama,
+    /// OpenCode's server: an agent of its own, asked like a model.
+    Opencode,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

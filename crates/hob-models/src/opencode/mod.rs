@@ -1,0 +1,125 @@
+//! `OpenCode`'s server: an agent of its own, asked like a model. See README.md.
+//!
+//! Invariant: every prompt has a session of its own, which is ended and deleted however the call
+//! ends, so that nothing of one conversation reaches another.
+
+mod request;
+mod session;
+mod stream;
+
+use crate::dialect::{Ask, Call, Decoder, Dialect, ListPage, Listed, Way};
+use crate::served::UNNAMED;
+use hob_kit::secret::Secret;
+use hob_net::Request;
+use hob_wire::rooms::model::Price;
+use serde_json::Value;
+
+pub(crate) use session::{Session, open};
+
+/// The user its password goes with.
+const USER: &str = "opencode";
+
+#[derive(Debug)]
+pub(crate) struct Opencode;
+
+impl Dialect for Opencode {
+    fn base(&self, url: &str) -> String {
+        url.trim_end_matches('/').to_owned()
+    }
+
+    fn call(&self, ask: &Ask<'_>) -> Call {
+        Call {
+            path: "/session".to_owned(),
+            body: request::body(ask),
+        }
+    }
+
+    fn way(&self) -> Way {
+        Way::Session
+    }
+
+    fn authorize(&self, request: Request, key: &Secret) -> Request {
+        let basic = format!("Basic {}", base64(&format!("{USER}:{}", key.expose())));
+        request.secret_header("authorization", Secret::new(basic))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(stream::Turn::default())
+    }
+
+    fn list_path(&self) -> &'static str {
+        "/config/providers"
+    }
+
+    fn read_list(&self, body: &Value) -> Option<ListPage> {
+        let its_own = Listed {
+            name: UNNAMED.to_owned(),
+            ..Listed::default()
+        };
+        let mut models = vec![its_own];
+        for provider in body.get("providers")?.as_array()? {
+            let Some(id) = provider.get("id").and_then(Value::as_str) else {
+                continue;
+            };
+            let rows = provider.get("models").and_then(Value::as_object);
+            let rows = rows.into_iter().flatten();
+            models.extend(rows.map(|(name, row)| listed(id, name, row)));
+        }
+        Some(ListPage { models, next: None })
+    }
+}
+
+fn listed(provider: &str, name: &str, row: &Value) -> Listed {
+    let window = row.pointer("/limit/context").and_then(Value::as_u64);
+    let price = |pointer: &str| micro_dollars(row.pointer(pointer)?);
+    let is_known = |price: &Price| price.input > 0 || price.output > 0;
+    let listed = || {
+        Some(Price {
+            input: price("/cost/input")?,
+            output: price("/cost/output")?,
+            cached: price("/cost/cache/read"),
+        })
+    };
+    Listed {
+        name: format!("{provider}/{name}"),
+        context_tokens: window.filter(|tokens| *tokens > 0),
+        // A model nobody priced has zeros there.
+        price: listed().filter(is_known),
+    }
+}
+
+/// Dollars as millionths; none for what is no sum of money.
+fn micro_dollars(dollars: &Value) -> Option<u64> {
+    const MILLION: f64 = 1_000_000.0;
+    let micros = (dollars.as_f64()? * MILLION).ceil();
+    let is_sum = (0.0..1e15).contains(&micros);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number between zero and a thousand million dollars"
+    )]
+    is_sum.then_some(micros as u64)
+}
+
+/// As HTTP's Basic scheme wants it.
+fn base64(text: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut coded = String::with_capacity(text.len().div_ceil(3) * 4);
+    for chunk in text.as_bytes().chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            coded.push(if at <= chunk.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
+        }
+    }
+    coded
+}
+
+#[cfg(test)]
+#[path = "opencode_tests.rs"]
+mod tests;
