@@ -116,6 +116,15 @@ const TOOLS: &[Tool] = &[
         needed_by: "the official JavaScript client against /v1",
     },
     Tool {
+        name: "OpenCode",
+        probe: Probe::File {
+            path: "node_modules/opencode-linux-x64/package.json",
+            holds: "\"version\": \"1.18.33\"",
+        },
+        package: Package::Npm("opencode-linux-x64@1.18.33"),
+        needed_by: "the real OpenCode, asked by hob and asking it",
+    },
+    Tool {
         name: "openai for Python",
         probe: Probe::File {
             path: "python/openai/openai-3.49.0.dist-info/METADATA",

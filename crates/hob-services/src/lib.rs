@@ -6,7 +6,7 @@
 //! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
 //! - [`Filling`]: what a command is filled in with at each start
 //! - [`install`]: bringing a service onto this machine, whole or not at all
-//! - [`llm`]: a language model on this machine
+//! - [`llm`]: a language model on this machine; [`opencode`]: an agent with models of its own
 //!
 //! Invariants: a descriptor says everything that is run, and nothing is run that it does not say;
 //! finding a service changes nothing.
@@ -17,6 +17,7 @@ mod fill;
 mod found;
 pub mod install;
 pub mod llm;
+pub mod opencode;
 mod shelf;
 
 pub use descriptor::{

@@ -7,6 +7,7 @@ use crate::descriptor::Descriptor;
 use crate::file;
 use crate::found::Entry;
 use crate::llm;
+use crate::opencode;
 use hob_kit::home::Home;
 use hob_wire::rooms::service::ServiceRole;
 use std::io::Read;
@@ -19,7 +20,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// The services that ship; to add one, add its folder and its line.
 pub fn entries() -> &'static [Entry] {
-    &[llm::ENTRY]
+    &[llm::ENTRY, opencode::ENTRY]
 }
 
 /// What other systems call a service of a role.

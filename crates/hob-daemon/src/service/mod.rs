@@ -37,6 +37,7 @@ use hob_kit::world::Env;
 use hob_models::Served;
 use hob_net::Http;
 pub use hob_services::llm::KEYS as LLM_KEYS;
+pub use hob_services::opencode::KEYS as OPENCODE_KEYS;
 use hob_store::Store;
 use hob_wire::rooms::service::{
     Install, List, Logs, Reach, Restart, ServiceInstallProgress, ServiceLog, ServiceStatusChanged,

@@ -100,7 +100,8 @@ impl Shared {
         let handles = self.roll().handles.clone();
         let served = handles.iter().filter_map(|(name, handle)| {
             let shelved = handle.slot.get();
-            let role = shelved.descriptor.role.filter(|role| answers_chat(*role))?;
+            let role = shelved.descriptor.role?;
+            let kind = kind_of(role)?;
             let running = handle.state() == ServiceState::Running;
             let (model, modest) = match finds.get(name) {
                 Some(Found::Running { model, .. }) => (model.clone(), false),
@@ -113,7 +114,7 @@ impl Shared {
                 role,
                 model,
                 modest,
-                kind: ProviderKind::Openai,
+                kind,
                 running,
             })
         });
@@ -121,6 +122,11 @@ impl Shared {
     }
 }
 
-fn answers_chat(role: ServiceRole) -> bool {
-    matches!(role, ServiceRole::Llm | ServiceRole::Vlm)
+/// What a service of a role is spoken to with; none for those that are asked nothing.
+fn kind_of(role: ServiceRole) -> Option<ProviderKind> {
+    match role {
+        ServiceRole::Llm | ServiceRole::Vlm => Some(ProviderKind::Openai),
+        ServiceRole::Agent => Some(ProviderKind::Opencode),
+        ServiceRole::Tts => None,
+    }
 }

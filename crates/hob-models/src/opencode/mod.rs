@@ -39,8 +39,9 @@ impl Dialect for Opencode {
     }
 
     fn authorize(&self, request: Request, key: &Secret) -> Request {
-        let basic = format!("Basic {}", base64(&format!("{USER}:{}", key.expose())));
-        request.secret_header("authorization", Secret::new(basic))
+        let pair = format!("{USER}:{}", key.expose());
+        let basic = data_encoding::BASE64.encode(pair.as_bytes());
+        request.secret_header("authorization", Secret::new(format!("Basic {basic}")))
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -99,25 +100,6 @@ fn micro_dollars(dollars: &Value) -> Option<u64> {
         reason = "a whole number between zero and a thousand million dollars"
     )]
     is_sum.then_some(micros as u64)
-}
-
-/// As HTTP's Basic scheme wants it.
-fn base64(text: &str) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut coded = String::with_capacity(text.len().div_ceil(3) * 4);
-    for chunk in text.as_bytes().chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
-            coded.push(if at <= chunk.len() {
-                char::from(letter)
-            } else {
-                '='
-            });
-        }
-    }
-    coded
 }
 
 #[cfg(test)]

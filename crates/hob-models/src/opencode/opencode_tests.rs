@@ -1,6 +1,6 @@
-//! The list of models and the password.
+//! The list of models.
 
-use super::{Opencode, base64};
+use super::Opencode;
 use crate::dialect::Dialect;
 use serde_json::json;
 
@@ -28,18 +28,4 @@ fn models_are_listed_below_their_provider_and_its_own_choice_is_first() {
         (None, None)
     );
     assert!(Opencode.read_list(&json!({ "error": 1 })).is_none());
-}
-
-#[test]
-fn a_password_is_coded_as_http_wants_it() {
-    for (plain, coded) in [
-        ("", ""),
-        ("a", "YQ=="),
-        ("ab", "YWI="),
-        ("abc", "YWJj"),
-        ("opencode:pw42", "b3BlbmNvZGU6cHc0Mg=="),
-        ("ÿ>?~", "w78+P34="),
-    ] {
-        assert_eq!(base64(plain), coded, "{plain}");
-    }
 }

@@ -5,4 +5,6 @@ mod install;
 #[cfg(test)]
 mod llm;
 #[cfg(test)]
+mod opencode;
+#[cfg(test)]
 mod rig;

@@ -85,7 +85,10 @@ impl Rig {
 
 /// The settings of a file with this text.
 pub(crate) fn settings_of(text: &str) -> Settings {
-    let catalog = Arc::new(Catalog::new(&[hob_services::llm::KEYS]));
+    let catalog = Arc::new(Catalog::new(&[
+        hob_services::llm::KEYS,
+        hob_services::opencode::KEYS,
+    ]));
     let loaded = Settings::load(&catalog, "config.toml", text, &Env::default());
     loaded.unwrap_or_else(|problems| panic!("{problems:?}"))
 }

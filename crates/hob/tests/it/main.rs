@@ -23,6 +23,8 @@ mod mind;
 #[cfg(test)]
 mod openai;
 #[cfg(test)]
+mod opencode;
+#[cfg(test)]
 mod services;
 #[cfg(test)]
 mod support;
