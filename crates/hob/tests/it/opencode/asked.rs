@@ -6,8 +6,7 @@ use crate::conformance::wire::Peer;
 use crate::support::{House, wait_until};
 use hob_sim::{Answer, Asked, Dialect, Gate, Sim};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -57,25 +56,14 @@ async fn start(peer: &mut Peer) -> Value {
     }
 }
 
-/// The status of a page of it, and the page.
-fn get(url: &str, path: &str, password: Option<&str>) -> (u16, String) {
-    let address = url.strip_prefix("http://").expect("an address");
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(START_WAIT)).expect("a socket");
-    let login = password.map(|password| {
-        let pair = format!("opencode:{password}");
-        let coded = data_encoding::BASE64.encode(pair.as_bytes());
-        format!("Authorization: Basic {coded}\r\n")
-    });
+/// The status of its list of sessions, and the list.
+fn sessions(house: &House, url: &str, password: Option<&str>) -> (String, String) {
+    let login = password.map(|password| format!("-u opencode:{password}"));
     let login = login.unwrap_or_default();
-    let head =
-        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{login}\r\n");
-    stream.write_all(head.as_bytes()).expect("it is taken");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("an answer");
-    let status = text.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    (status.expect("a status"), body.to_owned())
+    let line = format!("curl -s -m 60 -w '\\n%{{http_code}}' {login} {url}/session");
+    let answer = house.shell(&line).success();
+    let (body, status) = answer.rsplit_once('\n').expect("a status");
+    (status.trim().to_owned(), body.to_owned())
 }
 
 fn ask(house: &House, more: &[&str], words: &str) -> String {
@@ -98,9 +86,9 @@ async fn it_answers_for_hob_in_a_fresh_session_each_time() {
         .await;
     let url = reached["url"].as_str().expect("a url");
     let password = reached["password"].as_str().expect("a password");
-    assert_eq!(get(url, "/session", None).0, 401);
-    assert_eq!(get(url, "/session", Some("guess")).0, 401);
-    assert_eq!(get(url, "/session", Some(password)).0, 200);
+    assert_eq!(sessions(&house, url, None).0, "401");
+    assert_eq!(sessions(&house, url, Some("guess")).0, "401");
+    assert_eq!(sessions(&house, url, Some(password)).0, "200");
 
     let listed = peer
         .call("model.list", json!({ "provider": "opencode" }))
@@ -135,7 +123,7 @@ async fn it_answers_for_hob_in_a_fresh_session_each_time() {
     assert!(last.body.to_string().contains("You said My name is Ada."));
 
     wait_until("its sessions are gone", || {
-        get(url, "/session", Some(password)).1.contains("[]")
+        sessions(&house, url, Some(password)).1 == "[]"
     });
     let log = std::fs::read_to_string(house.home().join("logs/hob.log")).unwrap_or_default();
     assert!(!log.contains(password));
