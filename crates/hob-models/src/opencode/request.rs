@@ -71,7 +71,9 @@ fn transcript(turns: &[Turn]) -> String {
                 ("tool", texts.join("\n"))
             }
         };
-        told.push_str(&format!("\n<{who}>\n{words}\n</{who}>\n"));
+        for piece in ["\n<", who, ">\n", &words, "\n</", who, ">\n"] {
+            told.push_str(piece);
+        }
     }
     told
 }

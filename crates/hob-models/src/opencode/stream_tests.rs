@@ -10,24 +10,24 @@ use hob_net::SseEvent;
 use hob_wire::content::Part;
 use serde_json::{Value, json};
 
-fn event(kind: &str, about: Value) -> SseEvent {
+fn event(kind: &str, about: &Value) -> SseEvent {
     SseEvent {
         data: json!({ "type": kind, "properties": about }).to_string(),
         ..SseEvent::default()
     }
 }
 
-fn part(part: Value) -> SseEvent {
-    event("message.part.updated", json!({ "part": part }))
+fn part(part: &Value) -> SseEvent {
+    event("message.part.updated", &json!({ "part": part }))
 }
 
 fn delta(id: &str, delta: &str) -> SseEvent {
     let about = json!({ "messageID": "msg_2", "partID": id, "field": "text", "delta": delta });
-    event("message.part.delta", about)
+    event("message.part.delta", &about)
 }
 
 fn step(input: u64, cost: f64) -> SseEvent {
-    part(json!({
+    part(&json!({
         "id": "prt_9", "messageID": "msg_2", "type": "step-finish", "reason": "stop", "cost": cost,
         "tokens": { "input": input, "output": 5, "reasoning": 2, "cache": { "read": 10, "write": 1 } },
     }))
@@ -37,17 +37,17 @@ fn asked() -> [SseEvent; 2] {
     [
         event(
             "message.updated",
-            json!({ "info": { "id": "msg_1", "role": "user" } }),
+            &json!({ "info": { "id": "msg_1", "role": "user" } }),
         ),
-        part(json!({ "id": "prt_1", "messageID": "msg_1", "type": "text", "text": "Why?" })),
+        part(&json!({ "id": "prt_1", "messageID": "msg_1", "type": "text", "text": "Why?" })),
     ]
 }
 
 fn done(finish: &str) -> [SseEvent; 2] {
     let info = json!({ "id": "msg_2", "role": "assistant", "finish": finish });
     [
-        event("message.updated", json!({ "info": info })),
-        event("session.idle", json!({})),
+        event("message.updated", &json!({ "info": info })),
+        event("session.idle", &json!({})),
     ]
 }
 
@@ -72,12 +72,12 @@ fn failure(events: &[SseEvent]) -> ModelError {
 fn pieces_are_streamed_and_the_whole_part_is_not_said_again() {
     let mut events = asked().to_vec();
     events.extend([
-        part(json!({ "id": "prt_2", "messageID": "msg_2", "type": "reasoning", "text": "" })),
+        part(&json!({ "id": "prt_2", "messageID": "msg_2", "type": "reasoning", "text": "" })),
         delta("prt_2", "Hm."),
-        part(json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "" })),
+        part(&json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "" })),
         delta("prt_3", "Be"),
         delta("prt_3", "cause"),
-        part(json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "Because." })),
+        part(&json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "Because." })),
         step(100, 0.000_11),
         step(200, 0.0),
     ]);
@@ -109,14 +109,14 @@ fn pieces_are_streamed_and_the_whole_part_is_not_said_again() {
 #[test]
 fn its_tools_are_told_once_as_thoughts_and_become_no_call_of_ours() {
     let tool = |state: &str| {
-        part(json!({
+        part(&json!({
             "id": "prt_2", "messageID": "msg_2", "type": "tool", "tool": "bash", "state": { "status": state },
         }))
     };
     let mut events = asked().to_vec();
     events.extend([tool("pending"), tool("running"), tool("completed")]);
     events.push(part(
-        json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "Done." }),
+        &json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "Done." }),
     ));
     events.extend(done("stop"));
     let (pieces, decoded) = read(&events);
@@ -130,11 +130,11 @@ fn its_tools_are_told_once_as_thoughts_and_become_no_call_of_ours() {
 fn an_answer_that_does_not_end_is_no_answer() {
     let mut events = asked().to_vec();
     events.push(part(
-        json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "Half" }),
+        &json!({ "id": "prt_3", "messageID": "msg_2", "type": "text", "text": "Half" }),
     ));
     assert_eq!(failure(&events).class, ErrorClass::Network);
     // Idle, and no message of the assistant's was finished.
-    events.push(event("session.idle", json!({})));
+    events.push(event("session.idle", &json!({})));
     assert_eq!(failure(&events).class, ErrorClass::Protocol);
     let mut cut = asked().to_vec();
     cut.extend(done("length"));
@@ -181,7 +181,7 @@ fn its_errors_have_a_class() {
         ),
     ] {
         let error = json!({ "error": { "name": name, "data": data } });
-        let found = failure(&[event("session.error", error)]);
+        let found = failure(&[event("session.error", &error)]);
         assert_eq!(found.class, class, "{name}: {}", found.message);
     }
 }
@@ -189,13 +189,13 @@ fn its_errors_have_a_class() {
 #[test]
 fn what_it_wants_to_be_asked_is_refused_with_what_to_do() {
     let asks = json!({ "id": "per_1", "permission": "external_directory" });
-    let error = failure(&[event("permission.asked", asks)]);
+    let error = failure(&[event("permission.asked", &asks)]);
     assert_eq!(error.class, ErrorClass::Request);
     assert!(
         error.message.contains("external_directory"),
         "{}",
         error.message
     );
-    let error = failure(&[event("question.asked", json!({}))]);
+    let error = failure(&[event("question.asked", &json!({}))]);
     assert_eq!(error.class, ErrorClass::Request);
 }

@@ -37,6 +37,16 @@ pub const KEYS: &[Key] = &[
     )
     .live(),
     Key::new(
+        "opencode.idle",
+        SettingKind::Duration {
+            min_ms: 1_000,
+            max_ms: 30 * 24 * 3_600_000,
+        },
+        "30m",
+        "How long OpenCode's server stays without being asked.",
+    )
+    .live(),
+    Key::new(
         "opencode.variables",
         SettingKind::List,
         "",
