@@ -1253,7 +1253,9 @@ export type ProviderKind =
   /** OpenAI's chat completions. */
   | "openai"
   /** OpenAI's responses. */
-  | "openai-responses";
+  | "openai-responses"
+  /** OpenCode's server: an agent of its own, asked like a model. */
+  | "opencode";
 
 /** A local service whose models can be asked. */
 export interface ProviderService {
