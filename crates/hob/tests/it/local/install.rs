@@ -6,8 +6,8 @@ use super::{
 use crate::conformance::wire::Peer;
 use crate::support::House;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
 /// Asks the server itself.
@@ -217,4 +217,59 @@ async fn progress_is_told_by_bytes_not_too_often_and_to_its_end() {
         "{} in {tenths} tenths",
         told.len()
     );
+}
+
+#[test]
+fn removing_stops_an_installation_under_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "echo begun > \"$last/part\"; while :; do sleep 0.05; done";
+    let path = format!("{}:/usr/bin:/bin", python(folder.path(), script));
+    let house = builder().env("PATH", &path).start();
+    begin(&house);
+    patiently("it is fetching", || {
+        llm(&house)["installation"]["bytesDone"].as_u64() > Some(0)
+    });
+    rpc(&house, "service.uninstall", &json!({ "name": "llm" }));
+    let service = llm(&house);
+    assert_eq!(service["installation"], Value::Null, "{service}");
+    assert!(lies_there(&house).is_empty(), "{:?}", lies_there(&house));
+}
+
+/// A llama-server as far as its list of models; ends with the test.
+fn llama_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound").to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
+            head.find(String::is_empty);
+            let body = r#"{"data":[{"id":"qwen3","owned_by":"llamacpp"}]}"#;
+            let length = body.len();
+            let _ = write!(
+                &stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn what_hob_did_not_install_it_does_not_remove() {
+    let config = format!("[llm]\nservers = [\"{}\"]\n", llama_server());
+    let house = builder().config(&config).start();
+    let plan = rpc(&house, "service.install", &json!({ "name": "llm" }));
+    assert_eq!(plan["plan"]["ready"], true, "{plan}");
+    let removed = || house.hob(&["rpc", "service.uninstall", r#"{"name":"llm"}"#]);
+    let said = removed().stderr;
+    assert!(
+        said.contains("llama-server at") && said.contains("did not install"),
+        "{said}"
+    );
+    let services = house.home().join("services");
+    std::fs::create_dir_all(&services).expect("made");
+    std::fs::write(services.join("llm.toml"), "command = [\"true\"]\n").expect("written");
+    let said = removed().stderr;
+    assert!(said.contains("llm.toml"), "{said}");
+    assert!(refused(&house).contains("CONFLICT"));
 }
