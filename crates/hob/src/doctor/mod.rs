@@ -6,6 +6,7 @@ mod daemon;
 mod disk;
 mod home;
 mod sandbox;
+mod services;
 mod store;
 
 use crate::context::Context;
@@ -61,13 +62,15 @@ impl Finding {
     }
 }
 
-/// Looks at everything: the home, and what this machine's sandbox can do.
+/// Looks at everything: the home, what this machine's sandbox can do, and what it has for a model of
+/// its own.
 ///
-/// The sandbox is tried out by starting this very program as a shim, so only the real binary may
+/// The last two are tried out by starting this very program as a shim, so only the real binary may
 /// ask for it: a test binary would start its own tests.
 pub async fn examine(context: &Context) -> Vec<Finding> {
     let mut findings = examine_home(context).await;
     findings.push(sandbox::examine(&context.world.env).await);
+    findings.extend(services::local_model(context).await);
     findings
 }
 
@@ -89,6 +92,9 @@ async fn examine_home(context: &Context) -> Vec<Finding> {
     let (running, found) = daemon::examine(context).await;
     findings.extend(found);
     findings.extend(store::examine(home, running.as_ref()));
+    if running.is_some() {
+        findings.extend(services::examine(context).await);
+    }
     findings
 }
 

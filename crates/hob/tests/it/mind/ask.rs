@@ -1,7 +1,7 @@
 //! `hob ask` without a terminal: what goes in, what comes out, and where.
 
 use super::{house_with, json_lines};
-use crate::support::House;
+use crate::services::without_model;
 use hob_sim::{Answer, Sim};
 use serde_json::json;
 
@@ -160,14 +160,21 @@ fn json_is_one_event_per_line_and_ends_with_the_last() {
 
 #[test]
 fn without_a_model_the_first_steps_are_named() {
-    let house = House::start();
+    let (_bin, builder) = without_model("");
+    let house = builder.start();
     let refused = house.hob(&["ask", "good morning"]);
     assert_eq!(
         (refused.code, refused.stdout.as_str()),
         (Some(6), ""),
         "{refused:?}"
     );
-    for words in ["No model", "hob model add", "--url", "API_KEY"] {
+    for words in [
+        "No model",
+        "hob ask --yes",
+        "API_KEY",
+        "Ollama",
+        "hob model add",
+    ] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
     assert!(

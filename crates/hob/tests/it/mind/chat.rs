@@ -1,7 +1,8 @@
 //! `hob chat` at a prompt, and fed by a script.
 
 use super::house_with;
-use crate::support::{House, Tty, wait_until};
+use crate::services::without_model;
+use crate::support::{Tty, wait_until};
 use hob_sim::{Answer, Gate, Sim};
 
 fn echo() -> Sim {
@@ -95,10 +96,13 @@ fn a_script_gets_answers_and_nothing_else() {
 
 #[test]
 fn without_a_model_a_chat_says_what_to_do_and_stays() {
-    let house = House::start();
+    let (_bin, builder) = without_model("");
+    let house = builder.start();
     let mut tty = Tty::start(&house, "chat");
     tty.wait_for("> ");
     tty.press("hello\r");
+    tty.wait_for("Install it?");
+    tty.press("n");
     tty.wait_for("hob model add");
     tty.press("/quit\r");
     assert_eq!(tty.end().0, Some(0));

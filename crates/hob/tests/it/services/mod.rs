@@ -1,12 +1,14 @@
 //! Services of a home, from outside: files in `services/`, methods over the wire, processes as the
 //! system sees them.
 
+mod commands;
+mod offer;
 mod order;
 mod story;
 mod trouble;
 
 use crate::conformance::wire::Peer;
-use crate::support::{House, wait_until};
+use crate::support::{House, HouseBuilder, wait_until};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -43,6 +45,24 @@ pub(crate) fn house() -> House {
     std::fs::create_dir_all(house.home().join("services")).expect("a folder");
     std::fs::write(house.work().join("server.py"), SERVER).expect("a file");
     house
+}
+
+/// A house without a model, and with a Python whose pip does what the script says: nothing is
+/// fetched. The folder holds that Python.
+pub(crate) fn without_model(pip: &str) -> (tempfile::TempDir, HouseBuilder) {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = tempfile::tempdir().expect("a folder");
+    let python = bin.path().join("python3");
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = -c ]; then echo hob 3 12 pip {}; exit 0; fi\n{pip}\n",
+        python.display()
+    );
+    std::fs::write(&python, text).expect("a file");
+    let runnable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&python, runnable).expect("is set");
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.path().display());
+    let builder = House::builder().config("[llm]\nservers = []\n");
+    (bin, builder.env("PATH", &path))
 }
 
 /// Describes a service in the home.
