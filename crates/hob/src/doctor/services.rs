@@ -100,9 +100,8 @@ fn troubles(listed: &Services) -> Vec<Finding> {
     });
     findings.extend(problems);
     if findings.is_empty() {
-        let running = |it: &&hob_wire::rooms::service::Service| {
-            it.status.state == ServiceState::Running
-        };
+        let running =
+            |it: &&hob_wire::rooms::service::Service| it.status.state == ServiceState::Running;
         let running = listed.services.iter().filter(running).count();
         let all = listed.services.len();
         findings.push(Finding::well("services", format!("{running} of {all} run")));

@@ -17,9 +17,17 @@ fn listed(state: &str, problems: &[&str]) -> Services {
 
 #[test]
 fn a_failed_service_and_a_wrong_file_are_named_with_what_to_do() {
-    let found = troubles(&listed("failed", &["services/odd.toml, line 2: no key 'comand'"]));
+    let found = troubles(&listed(
+        "failed",
+        &["services/odd.toml, line 2: no key 'comand'"],
+    ));
     assert_eq!(found[0].message, "web failed. It ended with code 3.");
-    assert!(found[0].fix.as_deref().is_some_and(|fix| fix.contains("logs web")));
+    assert!(
+        found[0]
+            .fix
+            .as_deref()
+            .is_some_and(|fix| fix.contains("logs web"))
+    );
     assert!(found[1].message.contains("comand"));
     assert!(found.iter().all(|it| it.level == Level::Warning));
     let well = troubles(&listed("running", &[]));
@@ -37,7 +45,10 @@ fn a_model_that_can_be_installed_is_well_and_one_that_cannot_is_a_note() {
     let plain = settings("");
     assert_eq!(judge(&plain, "none", Ok(())).level, Level::Well);
     let note = judge(&plain, "none", Err("There is no pip.".to_owned()));
-    assert_eq!((note.level, note.message.as_str()), (Level::Note, "There is no pip."));
+    assert_eq!(
+        (note.level, note.message.as_str()),
+        (Level::Note, "There is no pip.")
+    );
     let named = settings("[llm]\nmodel = \"/gone.gguf\"\n");
     let wrong = judge(&named, "'/gone.gguf' is not there.", Ok(()));
     assert_eq!(wrong.level, Level::Warning);
