@@ -66,6 +66,21 @@ fn sessions(house: &House, url: &str, password: Option<&str>) -> (String, String
     (status.trim().to_owned(), body.to_owned())
 }
 
+/// Its models, once this one is among them: that it runs is known a moment after it does.
+async fn models_with(peer: &mut Peer, wanted: &str) -> Vec<Value> {
+    let begun = Instant::now();
+    loop {
+        let asked = json!({ "provider": "opencode" });
+        let listed = peer.call("model.list", asked).await;
+        let models = listed["models"].as_array().expect("models");
+        if models.iter().any(|model| model["id"] == wanted) {
+            return models.clone();
+        }
+        assert!(begun.elapsed() < START_WAIT, "{listed}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 fn ask(house: &House, more: &[&str], words: &str) -> String {
     let line = [&["ask", "--model", MODEL], more, &[words]].concat();
     house.hob(&line).success()
@@ -90,12 +105,9 @@ async fn it_answers_for_hob_in_a_fresh_session_each_time() {
     assert_eq!(sessions(&house, url, Some("guess")).0, "401");
     assert_eq!(sessions(&house, url, Some(password)).0, "200");
 
-    let listed = peer
-        .call("model.list", json!({ "provider": "opencode" }))
-        .await;
-    let models = listed["models"].as_array().expect("models");
+    let models = models_with(&mut peer, MODEL).await;
     let found = models.iter().find(|model| model["id"] == MODEL);
-    let found = found.unwrap_or_else(|| panic!("{listed}"));
+    let found = found.expect("it was waited for");
     assert_eq!(found["contextTokens"], 100_000);
     assert!(models.iter().any(|model| model["id"] == "opencode/default"));
 
