@@ -62,9 +62,7 @@ impl Keeper {
         let (commands, inbox) = mpsc::channel(COMMANDS_MAX);
         let name = &shelved.descriptor.name;
         let parts = &shared.parts;
-        let file = parts.home.service_log(name);
-        let emitter = shared.emitter.clone();
-        let log = Arc::new(LogBook::new(name, file, parts.clock.clone(), emitter));
+        let log = Arc::new(LogBook::new(name, parts, shared.emitter.clone()));
         let (view, seen) = watch::channel(View::stopped(name));
         let slot = Slot::new(Arc::clone(&shelved));
         let policy = policy(shared, &shelved.descriptor);
@@ -217,8 +215,11 @@ impl Keeper {
     }
 
     async fn tick(&mut self) {
-        let name = &self.shelved.descriptor.name;
+        let descriptor = &self.shelved.descriptor;
+        let name = &descriptor.name;
         let now_ms = self.now_ms();
+        // A setting may have changed.
+        self.machine.set_policy(policy(&self.shared, descriptor));
         if self.machine.state() == State::Running && (self.shared.parts.busy)(name) {
             self.feed(Event::Used { at_ms: now_ms }).await;
         }

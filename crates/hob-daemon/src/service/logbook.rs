@@ -4,11 +4,13 @@
 //! Invariants: memory and file have bounds whatever is printed; numbers only rise, and a line that
 //! was left out leaves its number; writing waits for no reader.
 
+use super::Parts;
 use hob_bus::Emitter;
 use hob_exec::Child;
 use hob_exec::output::{Piece, Source};
 use hob_kit::clock::Clock;
 use hob_kit::failpoint;
+use hob_kit::mask::Mask;
 use hob_wire::rooms::service::{ServiceLine, ServiceLog, ServiceLogPayload};
 use hob_wire::rooms::tool::OutputStream;
 use std::collections::VecDeque;
@@ -41,6 +43,8 @@ pub(super) struct LogBook {
     file: PathBuf,
     clock: Clock,
     emitter: Emitter,
+    /// What no line may show: a service may print the password it was given.
+    mask: Mask,
     // A std mutex: held to add or copy lines, never over an await.
     pages: Mutex<Pages>,
 }
@@ -54,12 +58,13 @@ struct Pages {
 }
 
 impl LogBook {
-    pub(super) fn new(name: &str, file: PathBuf, clock: Clock, emitter: Emitter) -> LogBook {
+    pub(super) fn new(name: &str, parts: &Parts, emitter: Emitter) -> LogBook {
         LogBook {
             name: name.to_owned(),
-            file,
-            clock,
+            file: parts.home.service_log(name),
+            clock: parts.clock.clone(),
             emitter,
+            mask: parts.mask.clone(),
             pages: Mutex::default(),
         }
     }
@@ -109,7 +114,7 @@ impl LogBook {
         let at = self.clock.wall_ms();
         let mut text = String::new();
         for (place, piece) in pieces.into_iter().enumerate() {
-            let shown = cut(piece.text);
+            let shown = cut(self.mask.apply(&piece.text).into_owned());
             text.push_str(&shown);
             text.push('\n');
             let stream = match piece.source {

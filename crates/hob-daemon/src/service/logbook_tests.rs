@@ -4,12 +4,19 @@ use super::*;
 use hob_bus::Bus;
 use hob_kit::tasks::Tasks;
 
-fn book(folder: &Path) -> (Arc<LogBook>, Clock) {
-    let clock = Clock::manual(1_000);
+fn book(folder: &Path) -> Arc<LogBook> {
     let bus = Bus::in_memory(&Tasks::new());
-    let file = folder.join("logs/services/a.log");
-    let book = LogBook::new("a", file, clock.clone(), bus.emitter("services"));
-    (Arc::new(book), clock)
+    let mask = Mask::new();
+    mask.add("open-sesame-1234");
+    let book = LogBook {
+        name: "a".to_owned(),
+        file: folder.join("logs/services/a.log"),
+        clock: Clock::manual(1_000),
+        emitter: bus.emitter("services"),
+        mask,
+        pages: Mutex::default(),
+    };
+    Arc::new(book)
 }
 
 fn pieces(texts: &[&str]) -> Vec<Piece> {
@@ -23,7 +30,7 @@ fn pieces(texts: &[&str]) -> Vec<Piece> {
 #[tokio::test]
 async fn the_newest_lines_stay_and_missed_ones_leave_their_numbers() {
     let folder = tempfile::tempdir().unwrap();
-    let (book, _) = book(folder.path());
+    let book = book(folder.path());
     book.take(pieces(&["one", "two"]), 0).await;
     book.take(pieces(&["six"]), 3).await;
     let numbers = |lines: Vec<ServiceLine>| lines.iter().map(|it| it.number).collect::<Vec<_>>();
@@ -40,7 +47,7 @@ async fn the_newest_lines_stay_and_missed_ones_leave_their_numbers() {
 #[tokio::test]
 async fn a_long_line_is_cut_between_characters() {
     let folder = tempfile::tempdir().unwrap();
-    let (book, _) = book(folder.path());
+    let book = book(folder.path());
     let long = format!("a{}", "€".repeat(LINE_BYTES_MAX));
     book.take(pieces(&[&long]), 0).await;
     let line = book.lines(1, 0).remove(0).text;
@@ -49,9 +56,24 @@ async fn a_long_line_is_cut_between_characters() {
 }
 
 #[tokio::test]
+async fn a_secret_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = book(folder.path());
+    book.take(pieces(&["the password is open-sesame-1234"]), 0)
+        .await;
+    let shown = book.lines(1, 0).remove(0).text;
+    let kept = std::fs::read_to_string(book.file()).unwrap();
+    assert!(shown.starts_with("the password is"), "{shown}");
+    assert!(
+        !shown.contains("sesame") && !kept.contains("sesame"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
 async fn the_file_has_a_bound_and_one_older_generation() {
     let folder = tempfile::tempdir().unwrap();
-    let (book, _) = book(folder.path());
+    let book = book(folder.path());
     let line = "y".repeat(4_000);
     let batch = vec![line.as_str(); 300];
     for _ in 0..10 {
