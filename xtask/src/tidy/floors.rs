@@ -38,7 +38,7 @@ const HELD: &[(&str, &[&str])] = &[
         "tokio-tungstenite",
         &["hob-gateway", "hob-client", "hob-bench"],
     ),
-    ("toml_edit", &["hob-kit"]),
+    ("toml_edit", &["hob-kit", "hob-services"]),
     ("clap", &["hob", "hob-bench", "hob-sim"]),
     ("anyhow", &["hob", "hob-bench", "xtask"]),
 ];
