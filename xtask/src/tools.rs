@@ -83,6 +83,12 @@ const TOOLS: &[Tool] = &[
         needed_by: "the outside service in Python",
     },
     Tool {
+        name: "espeak-ng",
+        probe: Probe::Program(&["espeak-ng"]),
+        package: Package::Apt("espeak-ng"),
+        needed_by: "speech (hob say, /tts, /v1/audio/speech)",
+    },
+    Tool {
         name: "chromium",
         probe: Probe::Program(&["chromium", "chromium-browser", "google-chrome"]),
         package: Package::Apt("chromium"),

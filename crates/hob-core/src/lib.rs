@@ -11,6 +11,7 @@
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
 //! - [`service`]: when a local service is started, watched, started again or given up
+//! - [`speech`]: a text in pieces to be spoken, and their sound in one file
 //! - [`turn`]: what an agent run does next
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as monotonic milliseconds
@@ -27,4 +28,5 @@ pub mod permission;
 pub mod reconnect;
 pub mod retention;
 pub mod service;
+pub mod speech;
 pub mod turn;

@@ -10,6 +10,7 @@
 //! - [`model`] has the models of all configured providers: `model.*`
 //! - [`door`] leads rooms to the services whose models they ask
 //! - [`service`] has the local services, kept alive: `service.*`
+//! - [`speech`] has words spoken by one of those: `speech.say`
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
 //!
@@ -27,4 +28,5 @@ pub mod model;
 pub mod permission;
 pub mod service;
 pub mod session;
+pub mod speech;
 pub mod tool;

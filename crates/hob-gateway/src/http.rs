@@ -7,7 +7,7 @@ use crate::door::{self, Door};
 use crate::origin::HostList;
 use crate::refusal::Refusal;
 use crate::shared::{Seat, Shared};
-use crate::{agentloop, openai, openapi, probes, rest, subprotocol, tools, websocket};
+use crate::{agentloop, openai, openapi, probes, rest, speech, subprotocol, tools, websocket};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -77,7 +77,8 @@ impl Site {
             .route("/api/rpc/{method}", post(rest::call))
             .route("/api/tools/openapi.json", get(tools::describe))
             .route("/api/tools/{name}", post(tools::execute))
-            .merge(openai::routes());
+            .merge(openai::routes())
+            .merge(speech::routes());
         Site::with_router(desk, router)
     }
 

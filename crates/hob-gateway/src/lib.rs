@@ -6,7 +6,8 @@
 //! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
 //!   ask
 //! - `agentloop`: AgentLoop's dialect; `kin`: who is let in without a token, where that is granted
-//! - `openai`: the surface at `/v1`; `line`: a link for one answer; `patience`: peers that stop reading
+//! - `openai`: the surface at `/v1`; `line`: a link for one answer;
+//!   `speech`: `/tts` and `/v1/audio/speech`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
 //!
 //! Invariants: every HTTP request is checked in the order Host, Origin, path, token, scope; nothing
@@ -36,6 +37,7 @@ mod refusal;
 mod rest;
 pub mod settings;
 mod shared;
+mod speech;
 mod subprotocol;
 mod tokens;
 mod tools;

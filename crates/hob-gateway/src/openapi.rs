@@ -5,7 +5,7 @@
 //! rooms reuse names such as `ListParams`, because each is filed under its room or its method.
 
 use crate::http::{Desk, JSON, Reader};
-use crate::openai;
+use crate::{openai, speech};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, header};
@@ -34,6 +34,7 @@ pub fn document() -> Value {
         .insert("OpenaiError".to_owned(), openai_error);
     let mut paths = probe_paths();
     paths.extend(openai::document::paths());
+    paths.extend(speech::paths());
     for spec in catalog::methods() {
         let path = format!("/api/rpc/{}", spec.name);
         paths.insert(path, json!({ "post": operation(spec, &mut schemas) }));

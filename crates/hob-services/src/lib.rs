@@ -6,7 +6,8 @@
 //! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
 //! - [`Filling`]: what a command is filled in with at each start
 //! - [`install`]: bringing a service onto this machine, whole or not at all
-//! - [`llm`]: a language model on this machine; [`opencode`]: an agent with models of its own
+//! - [`llm`]: a language model on this machine; [`opencode`]: an agent with models of its own;
+//!   [`tts`]: speech; [`others`]: what a person may have beside them
 //!
 //! Invariants: a descriptor says everything that is run, and nothing is run that it does not say;
 //! finding a service changes nothing.
@@ -18,7 +19,9 @@ mod found;
 pub mod install;
 pub mod llm;
 pub mod opencode;
+pub mod others;
 mod shelf;
+pub mod tts;
 
 pub use descriptor::{
     Descriptor, Guard, Health, Intensity, Kind, Liveness, Port, READY, Restart, STOP, ServiceLimits,

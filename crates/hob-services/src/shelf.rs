@@ -6,8 +6,8 @@
 use crate::descriptor::Descriptor;
 use crate::file;
 use crate::found::Entry;
-use crate::llm;
-use crate::opencode;
+use crate::others::{kokoro, mlx, piper, vlm};
+use crate::{llm, opencode, tts};
 use hob_kit::home::Home;
 use hob_wire::rooms::service::ServiceRole;
 use std::io::Read;
@@ -20,7 +20,16 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// The services that ship; to add one, add its folder and its line.
 pub fn entries() -> &'static [Entry] {
-    &[llm::ENTRY, opencode::ENTRY]
+    &[
+        llm::ENTRY,
+        opencode::ENTRY,
+        tts::ENTRY,
+        piper::ENTRY,
+        kokoro::ENTRY,
+        vlm::ENTRY,
+        mlx::LM,
+        mlx::VLM,
+    ]
 }
 
 /// What other systems call a service of a role.

@@ -46,6 +46,13 @@ pub fn main() -> ExitCode {
     {
         return hob_exec::shim::main(&arguments[2..]);
     }
+    // The process of a service of ours.
+    if arguments
+        .get(1)
+        .is_some_and(|name| name == hob_services::tts::SUBCOMMAND)
+    {
+        return commands::speech_server::main(&arguments[2..]);
+    }
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let exit = match run(arguments) {
         Ok(()) => Exit::Done,

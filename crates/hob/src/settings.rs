@@ -18,6 +18,10 @@ pub fn catalog() -> Arc<Catalog> {
         hob_daemon::service::KEYS,
         hob_daemon::service::LLM_KEYS,
         hob_daemon::service::OPENCODE_KEYS,
+        hob_services::others::piper::KEYS,
+        hob_services::others::kokoro::KEYS,
+        hob_services::others::vlm::KEYS,
+        hob_services::others::mlx::KEYS,
     ]))
 }
 

@@ -32,7 +32,7 @@ const ROOT: &str = "hob";
 /// A crate from outside and the only rooms that may use it; tests may always.
 const HELD: &[(&str, &[&str])] = &[
     ("rusqlite", &["hob-store", "hob-bench"]),
-    ("axum", &["hob-gateway"]),
+    ("axum", &["hob-gateway", "hob-services"]),
     ("hyper", &["hob-gateway", "hob-sim"]),
     (
         "tokio-tungstenite",

@@ -18,7 +18,9 @@ pub mod restart;
 pub mod room;
 pub mod rpc;
 pub mod run;
+pub mod say;
 pub mod service;
+pub mod speech_server;
 pub mod status;
 pub mod token;
 pub mod trace;
@@ -58,6 +60,7 @@ pub fn table() -> &'static [Entry] {
         chat,
         run,
         undo,
+        say,
         permission,
         audit,
         cost,

@@ -152,6 +152,11 @@ impl House<'_> {
             served: served.clone(),
         }))?;
         bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
+        bus.serve(hob_daemon::speech::room(hob_daemon::speech::Parts {
+            bus: bus.clone(),
+            http: http.clone(),
+            services: services.clone(),
+        }))?;
         hob_daemon::agent::serve(hob_daemon::agent::Parts {
             store,
             bus: bus.clone(),

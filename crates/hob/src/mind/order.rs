@@ -170,7 +170,7 @@ pub async fn task(question: Option<String>) -> Result<String, Failure> {
 }
 
 /// What was piped into stdin, read on a thread of its own so that Ctrl-C still ends the command.
-async fn piped() -> Result<Option<String>, Failure> {
+pub async fn piped() -> Result<Option<String>, Failure> {
     if std::io::stdin().is_terminal() {
         return Ok(None);
     }

@@ -27,4 +27,6 @@ mod opencode;
 #[cfg(test)]
 mod services;
 #[cfg(test)]
+mod speech;
+#[cfg(test)]
 mod support;

@@ -1,0 +1,78 @@
+//! Which voices espeak-ng has, as it lists them. Pure.
+
+use std::collections::BTreeSet;
+
+/// What clients made for OpenAI call their voices, and which of ours speaks for each.
+const OPENAI: &[(&str, &str)] = &[
+    ("alloy", "en-us"),
+    ("ash", "en-us+m2"),
+    ("ballad", "en-gb+m3"),
+    ("coral", "en-us+f1"),
+    ("echo", "en-us+m4"),
+    ("fable", "en-gb"),
+    ("nova", "en-us+f3"),
+    ("onyx", "en-us+m7"),
+    ("sage", "en-us+f4"),
+    ("shimmer", "en-us+f2"),
+    ("verse", "en-us+m1"),
+];
+const VOICE: &str = "en-us";
+/// Where the names stand in a line of the list.
+const LANGUAGE_COLUMN: usize = 1;
+const NAME_COLUMN: usize = 3;
+const FILE_COLUMN: usize = 4;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Voices {
+    names: BTreeSet<String>,
+    variants: BTreeSet<String>,
+}
+
+impl Voices {
+    /// Reads `--voices` and `--voices=variant`.
+    pub(crate) fn read(voices: &str, variants: &str) -> Voices {
+        let column = |line: &str, at: usize| line.split_whitespace().nth(at).map(str::to_lowercase);
+        let mut names = BTreeSet::new();
+        for line in voices.lines().skip(1) {
+            let columns = [LANGUAGE_COLUMN, NAME_COLUMN, FILE_COLUMN];
+            names.extend(columns.iter().filter_map(|&at| column(line, at)));
+        }
+        let files = variants
+            .lines()
+            .skip(1)
+            .filter_map(|line| column(line, FILE_COLUMN));
+        let variants = files.filter_map(|file| file.strip_prefix("!v/").map(str::to_owned));
+        Voices {
+            names,
+            variants: variants.collect(),
+        }
+    }
+
+    /// The voice as espeak-ng takes it: one of its own, with a variant after `+`, or a name that
+    /// clients made for OpenAI use. None asked for: English.
+    pub(crate) fn choose(&self, asked: Option<&str>) -> Result<String, String> {
+        let Some(asked) = asked.map(str::trim).filter(|asked| !asked.is_empty()) else {
+            return Ok(VOICE.to_owned());
+        };
+        let lower = asked.to_lowercase();
+        let known = OPENAI.iter().find(|(name, _)| *name == lower);
+        let voice = known.map_or(lower.as_str(), |(_, ours)| ours);
+        let (name, variant) = match voice.split_once('+') {
+            Some((name, variant)) => (name, Some(variant)),
+            None => (voice, None),
+        };
+        let is_known = self.names.contains(name)
+            && variant.is_none_or(|variant| self.variants.contains(variant));
+        if is_known {
+            return Ok(voice.to_owned());
+        }
+        let shown: String = asked.chars().take(64).collect();
+        Err(format!(
+            "There is no voice '{shown}'. Take one of 'espeak-ng --voices', such as en, de or fr, with a variant after '+' if you like, such as en-us+f3."
+        ))
+    }
+}
+
+#[cfg(test)]
+#[path = "voices_tests.rs"]
+mod tests;
