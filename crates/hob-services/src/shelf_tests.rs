@@ -45,13 +45,14 @@ fn a_service_is_found_by_name_then_alias_then_role() {
             "command = [\"true\"]\naliases = [\"two\", \"uno\"]\n",
         ),
         ("two.toml", COMMAND),
-        ("eyes.toml", "command = [\"true\"]\nrole = \"vlm\"\n"),
+        ("brain.toml", "command = [\"true\"]\nrole = \"llm\"\n"),
     ]);
     let shelf = Shelf::read(&home);
     let found = |name: &str| shelf.find(name).map(|it| it.descriptor.name.as_str());
     assert_eq!(found("two"), Some("two"));
     assert_eq!(found("uno"), Some("one"));
-    assert_eq!(found("vlm"), Some("eyes"));
+    assert_eq!(found("mlx"), Some("brain"));
+    assert_eq!(found("kokomo"), Some("tts"));
     assert_eq!(found("nobody"), None);
 }
 

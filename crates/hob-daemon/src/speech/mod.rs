@@ -27,8 +27,10 @@ const WAV_BYTES_MAX: usize = 5 * 1024 * 1024 + 512 * 1024;
 /// Until a service begins to answer, and between two pieces of its answer.
 const HEAD_TIMEOUT: Duration = Duration::from_mins(2);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// A service that dies while it speaks is started again and asked once more.
-const ATTEMPTS: u32 = 2;
+/// A service that dies while it speaks is started again and asked again. It may take a moment
+/// until its end is noticed.
+const ATTEMPTS: u32 = 8;
+const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
 /// What the room is made of.
 #[derive(Debug)]
@@ -72,7 +74,10 @@ impl Desk {
         check(&params)?;
         let service = self.choose(params.service.as_deref()).await?;
         let mut broken = String::new();
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                tokio::time::sleep(AGAIN_AFTER).await;
+            }
             match self.ask(&service, &params).await {
                 Ok(spoken) => return Ok(spoken),
                 Err(Failure::Told(error)) => return Err(error),

@@ -1,5 +1,6 @@
 //! Which service speaks, and what it says when it does not. Pure.
 
+use hob_services::tts;
 use hob_wire::rooms::service::{Service, ServiceRole, ServiceState};
 use serde::Deserialize;
 
@@ -40,7 +41,12 @@ pub(super) fn choose(services: &[Service], named: Option<&str>) -> Choice {
     if let Some(found) = speaking().find(|it| it.installed) {
         return Choice::Service(found.status.name.clone());
     }
-    let why = speaking().find_map(|it| it.missing.clone());
+    // The one that is easiest to get.
+    let ours = speaking().find(|it| it.status.name == tts::NAME);
+    let why = ours
+        .into_iter()
+        .chain(speaking())
+        .find_map(|it| it.missing.clone());
     Choice::Missing(why.unwrap_or_else(|| "There is no service that speaks.".to_owned()))
 }
 
