@@ -105,9 +105,12 @@ fn missing(place: &Place<'_>) -> String {
         .iter()
         .find(|(program, _)| on_path(place.env, program).is_some());
     match known {
-        Some((_, command)) => format!("espeak-ng is not installed. Install it with '{command}'."),
+        Some((_, command)) => {
+            format!("The program espeak-ng is not installed. Install it with '{command}'.")
+        }
         None => {
-            "espeak-ng is not installed. Install it with your system's package manager.".to_owned()
+            "The program espeak-ng is not installed. Install it with your system's package manager."
+                .to_owned()
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::terminal::Terminal;
 use crate::tree::text;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use data_encoding::BASE64;
-use hob_core::speech::{self, wav};
+use hob_core::speech;
+use hob_core::speech::wav::{self, Wav};
 use hob_exec::{Plan, Spawner, SpawnerParts, Stdin, Walls};
 use hob_kit::tasks::Tasks;
 use hob_wire::limits::SPEECH_CHARS_MAX;
@@ -168,10 +169,11 @@ async fn speak(
         let spoken = client.call::<Say>(&params).await?;
         let sound = BASE64.decode(spoken.wav.as_bytes());
         sounds.push(sound.map_err(|error| broken(&error))?);
-        said.duration_ms += spoken.duration_ms;
         said.service = spoken.service;
     }
     let sound = wav::join(&sounds).map_err(|error| broken(&error))?;
+    let whole = Wav::read(&sound).map_err(|error| broken(&error))?;
+    said.duration_ms = whole.duration_ms();
     Ok((sound, said))
 }
 
