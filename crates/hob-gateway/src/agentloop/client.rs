@@ -232,6 +232,7 @@ impl Client {
         };
         let session = self.caller.call::<session::Get>(&params).await?;
         let place = self.place(&session.session_key)?;
+        let was_busy = place.is_busy();
         place.cancel();
         let of_session = RunSelector {
             session_key: Some(session.session_key),
@@ -244,7 +245,7 @@ impl Client {
             Err(error) => return Err(error),
         }
         // A turn that was stopped says so itself, after its last word.
-        if !place.is_busy() {
+        if !was_busy {
             self.tell(session_id, SessionState::Idle, "Cancelled").await;
         }
         Ok(())

@@ -244,24 +244,24 @@ fn what_cannot_be_said_is_said_in_words() {
     let house = House::start();
     let told = refused(
         &house,
-        &["say", "--out", "x.wav", "--voice", "elvish", "nuqneH"],
+        &["say", "--out", "/dev/null", "--voice", "elvish", "nuqneH"],
     );
     assert!(
         told.contains("elvish") && told.contains("espeak-ng --voices"),
         "{told}"
     );
-    let told = refused(&house, &["say", "--out", "x.wav", "  "]);
+    let told = refused(&house, &["say", "--out", "/dev/null", "  "]);
     assert!(told.contains("nothing to say"), "{told}");
     let told = refused(&house, &["say", "--out", "/nowhere/x.wav", "hello"]);
     assert!(told.contains("/nowhere/x.wav"), "{told}");
     let told = refused(
         &house,
-        &["say", "--out", "x.wav", "--service", "llm", "hello"],
+        &["say", "--out", "/dev/null", "--service", "llm", "hello"],
     );
     assert!(told.contains("tts"), "{told}");
     let huge = "word ".repeat(20_000);
     std::fs::write(house.work().join("huge.txt"), huge).expect("it is written");
-    let told = refused_shell(&house, "hob say --out x.wav < huge.txt");
+    let told = refused_shell(&house, "hob say --out /dev/null < huge.txt");
     assert!(told.contains("80000"), "{told}");
     // Letters that are no words must not break anything.
     let (odd, _) = say(&house, &["[[x]] <speak> \u{1f600} \\ `ls` $(ls) ; -v de"]);
@@ -318,7 +318,7 @@ fn without_espeak_it_says_what_to_install() {
     let empty = tempfile::tempdir().expect("a folder");
     let path = empty.path().to_str().expect("UTF-8");
     let house = House::builder().env("PATH", path).start();
-    let told = refused(&house, &["say", "--out", "x.wav", "hello"]);
+    let told = refused(&house, &["say", "--out", "/dev/null", "hello"]);
     assert!(told.contains("espeak-ng is not installed"), "{told}");
 }
 
