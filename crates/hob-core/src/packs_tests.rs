@@ -1,3 +1,5 @@
+//! Which words lead to which agent.
+
 use super::{PACKS, Reason, named, route};
 
 #[test]

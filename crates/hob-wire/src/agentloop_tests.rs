@@ -1,3 +1,5 @@
+//! AgentLoop's commands and events as they stand on the wire.
+
 use super::{COMMANDS, Command, Event, RoutingMode, SessionState};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Where texts are cut, and that nothing of them is lost.
+
 use super::{split, weight_max};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 

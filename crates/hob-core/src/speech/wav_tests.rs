@@ -1,3 +1,5 @@
+//! WAV files read, mended, joined and refused.
+
 use super::{Format, Wav, WavError, join};
 
 const FORMAT: Format = Format {

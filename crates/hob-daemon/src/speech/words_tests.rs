@@ -1,3 +1,5 @@
+//! Which service speaks, and complaints in words.
+
 use super::{Choice, choose, complaint};
 use hob_wire::rooms::service::{Service, ServiceRole, ServiceState, ServiceStatus};
 

@@ -1,3 +1,5 @@
+//! Which files are taken for pictures.
+
 use super::{BYTES_MAX, PICTURES_MAX, read};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";

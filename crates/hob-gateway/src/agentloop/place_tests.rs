@@ -1,3 +1,5 @@
+//! How a session is configured and routed.
+
 use super::Manner;
 use hob_wire::agentloop::{RoutingMode, SessionConfigure};
 use serde_json::{Map, json};

@@ -1,3 +1,5 @@
+//! States of services in AgentLoop's words.
+
 use super::{is_shown, translate};
 use hob_wire::agentloop::ServiceState;
 use hob_wire::rooms::service::{self, LastExit, ServiceStatus};

@@ -1,3 +1,5 @@
+//! What a client is told of an answer, whatever comes in which order.
+
 use super::Story;
 use crate::openai::Delta;
 use hob_wire::agentloop::Event;

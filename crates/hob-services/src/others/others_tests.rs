@@ -1,3 +1,5 @@
+//! What is found of other services, and what is said to be missing.
+
 use super::{kokoro, mlx, piper, vlm};
 use crate::found::{Entry, Found, Place};
 use hob_exec::{Spawner, SpawnerParts};

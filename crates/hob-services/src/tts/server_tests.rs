@@ -1,3 +1,5 @@
+//! Requests for speech in both forms, and refusals.
+
 use super::{Refusal, SpeechBody, TtsBody};
 use crate::tts::speaker::Order;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Finding the program that speaks.
+
 use super::{NAME, SUBCOMMAND, find};
 use crate::found::{Found, Place};
 use hob_exec::{Spawner, SpawnerParts};

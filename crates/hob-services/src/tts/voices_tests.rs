@@ -1,3 +1,5 @@
+//! Voices by espeak-ng's own list.
+
 use super::Voices;
 
 const LIST: &str = "\
