@@ -8,6 +8,7 @@
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
 //! - [`packs`]: the agents AgentLoop's clients know, and which one a message asks for
 //! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
+//! - [`picture`]: what kind of picture some bytes are
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
 //! - [`service`]: when a local service is started, watched, started again or given up
@@ -25,6 +26,7 @@ pub mod follow;
 pub mod limiter;
 pub mod packs;
 pub mod permission;
+pub mod picture;
 pub mod reconnect;
 pub mod retention;
 pub mod service;

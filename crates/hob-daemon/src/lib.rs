@@ -8,7 +8,7 @@
 //! - [`log`] has the daemon's log as events: `log.line`
 //! - [`tool`] has the tools of the house and of services outside: `tool.*`
 //! - [`model`] has the models of all configured providers: `model.*`
-//! - [`door`] leads rooms to the services whose models they ask
+//! - [`library`] leads rooms to models, [`door`] to the services behind some of them
 //! - [`service`] has the local services, kept alive: `service.*`
 //! - [`speech`] has words spoken by one of those: `speech.say`
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
@@ -23,6 +23,7 @@ pub mod config;
 pub mod cost;
 pub mod daemon;
 pub mod door;
+pub mod library;
 pub mod log;
 pub mod model;
 pub mod permission;

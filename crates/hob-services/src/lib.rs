@@ -17,6 +17,7 @@ pub mod file;
 mod fill;
 mod found;
 pub mod install;
+mod llama;
 pub mod llm;
 pub mod opencode;
 pub mod others;

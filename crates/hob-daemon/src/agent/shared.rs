@@ -3,6 +3,7 @@
 use super::live::Live;
 use super::settings;
 use super::tool_list::ToolList;
+use crate::library::Library;
 use hob_bus::{Bus, Emitter};
 use hob_core::failover::RetryPolicy;
 use hob_core::family::DEPTH_MAX;
@@ -11,14 +12,13 @@ use hob_kit::dice::Dice;
 use hob_kit::home::Home;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
-use hob_models::{Book, KeyDoor, Served, ServiceDoor, Sources};
-use hob_net::Http;
+use hob_models::Book;
 use hob_store::{Ceilings, Store};
 use hob_wire::{RunId, WireError};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// What the room is made of.
@@ -26,12 +26,7 @@ pub struct Parts {
     pub store: Store,
     pub bus: Bus,
     pub tasks: Tasks,
-    pub settings: watch::Receiver<Arc<Settings>>,
-    pub http: Http,
-    pub keys: Arc<dyn KeyDoor>,
-    pub services: Arc<dyn ServiceDoor>,
-    /// The services whose models can be asked.
-    pub served: watch::Receiver<Arc<Vec<Served>>>,
+    pub library: Library,
     pub home: Home,
     pub clock: Clock,
     pub dice: Dice,
@@ -59,7 +54,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(parts: Parts) -> Self {
-        let slots = parts.settings.borrow().usize("agent.concurrency");
+        let slots = parts.library.settings().usize("agent.concurrency");
         Shared {
             live: Live::default(),
             slots: (0..=DEPTH_MAX)
@@ -82,25 +77,12 @@ impl Shared {
     }
 
     pub(crate) fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.parts.settings.borrow())
+        self.parts.library.settings()
     }
 
     /// The models as they are configured this moment.
     pub(crate) fn book(&self) -> Book {
-        let Parts {
-            http,
-            keys,
-            services,
-            served,
-            ..
-        } = &self.parts;
-        let sources = Sources {
-            http: http.clone(),
-            keys: Arc::clone(keys),
-            services: Arc::clone(services),
-            served: Arc::clone(&served.borrow()),
-        };
-        Book::new(&self.settings(), sources)
+        self.parts.library.book()
     }
 
     pub(crate) fn ceilings(&self) -> Ceilings {

@@ -10,20 +10,19 @@
 mod change;
 mod trial;
 
+use crate::library::Library;
 use futures_util::future::join_all;
 use hob_bus::{Bus, Caller, Room};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::settings::Settings;
-use hob_models::{Book, KeyDoor, Listing, Served, ServiceDoor, Sources};
-use hob_net::Http;
+use hob_models::{Book, Listing};
 use hob_store::Store;
 use hob_wire::rooms::model::{Add, List, ListParams, Models, Provider, Remove, Set, Test};
 use hob_wire::{ErrorCode, WireError};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// How long one provider may take to list its models.
 const LIST_WAIT: Duration = Duration::from_secs(20);
@@ -35,12 +34,7 @@ pub struct Parts {
     pub store: Store,
     pub clock: Clock,
     pub dice: Dice,
-    pub settings: watch::Receiver<Arc<Settings>>,
-    pub http: Http,
-    pub keys: Arc<dyn KeyDoor>,
-    pub services: Arc<dyn ServiceDoor>,
-    /// The services whose models can be asked.
-    pub served: watch::Receiver<Arc<Vec<Served>>>,
+    pub library: Library,
 }
 
 impl fmt::Debug for Parts {
@@ -57,25 +51,12 @@ struct Shared {
 
 impl Shared {
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.parts.settings.borrow())
+        self.parts.library.settings()
     }
 
     /// The models as they are configured this moment.
     fn book(&self) -> Book {
-        let Parts {
-            http,
-            keys,
-            services,
-            served,
-            ..
-        } = &self.parts;
-        let sources = Sources {
-            http: http.clone(),
-            keys: Arc::clone(keys),
-            services: Arc::clone(services),
-            served: Arc::clone(&served.borrow()),
-        };
-        Book::new(&self.settings(), sources)
+        self.parts.library.book()
     }
 }
 

@@ -7,7 +7,7 @@
 use super::Shared;
 use hob_core::permission::recorded;
 use hob_services::install::{InstallError, Installation, Site};
-use hob_services::{Entry, Found, Place, Shelved};
+use hob_services::{Entry, Found, Shelved};
 use hob_store::{Judgement, NewEntry};
 use hob_wire::rooms::service::{
     InstallParams, InstallPlan, InstallProgress, InstallState, Installing, ServiceInstallProgress,
@@ -176,13 +176,7 @@ impl Shared {
     ) -> (InstallPlan, Option<Installation>) {
         let parts = &self.parts;
         let settings = self.settings();
-        let place = Place {
-            home: &parts.home,
-            settings: &settings,
-            env: &parts.env,
-            http: &parts.http,
-            spawner: &parts.spawner,
-        };
+        let place = self.place(&settings);
         let folder = parts.home.service(name);
         let site = Site::new(folder.clone());
         // Something else that serves is as good; a newer recipe than was installed is not there.

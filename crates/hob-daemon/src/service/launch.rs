@@ -10,7 +10,7 @@ use hob_core::service::order;
 use hob_exec::{Child, ExecError, Feed, Limits, Plan, Walls};
 use hob_kit::failpoint;
 use hob_kit::secret::Secret;
-use hob_services::{Descriptor, Filling, Found, Kind, Place, Port, Shelved};
+use hob_services::{Descriptor, Filling, Found, Kind, Port, Shelved};
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
@@ -152,14 +152,7 @@ pub(super) async fn find(shared: &Shared, shelved: &Shelved) -> Found {
     let parts = &shared.parts;
     if let Some(find) = shelved.entry.and_then(|entry| entry.find) {
         let settings = shared.settings();
-        let place = Place {
-            home: &parts.home,
-            settings: &settings,
-            env: &parts.env,
-            http: &parts.http,
-            spawner: &parts.spawner,
-        };
-        return find(&place).await;
+        return find(&shared.place(&settings)).await;
     }
     let environment = descriptor.env.iter();
     let pairs = environment.map(|(name, value)| (name.into(), value.into()));

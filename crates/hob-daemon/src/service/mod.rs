@@ -36,6 +36,7 @@ use hob_kit::tasks::Tasks;
 use hob_kit::world::Env;
 use hob_models::Served;
 use hob_net::Http;
+use hob_services::Place;
 pub use hob_services::llm::KEYS as LLM_KEYS;
 pub use hob_services::opencode::KEYS as OPENCODE_KEYS;
 use hob_store::Store;
@@ -110,6 +111,18 @@ struct Shared {
 impl Shared {
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.parts.settings.borrow())
+    }
+
+    /// Where services are looked for.
+    fn place<'a>(&'a self, settings: &'a Settings) -> Place<'a> {
+        let parts = &self.parts;
+        Place {
+            home: &parts.home,
+            settings,
+            env: &parts.env,
+            http: &parts.http,
+            spawner: &parts.spawner,
+        }
     }
 
     fn roll(&self) -> MutexGuard<'_, Roll> {

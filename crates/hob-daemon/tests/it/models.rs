@@ -3,6 +3,7 @@
 use crate::fixture::{Fixture, code};
 use hob_bus::Caller;
 use hob_daemon::config::Config;
+use hob_daemon::library::Library;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::mask::Mask;
@@ -44,11 +45,13 @@ fn house(text: &str) -> House {
         store: fixture.store.clone(),
         clock: Clock::system(),
         dice: Dice::seeded(3),
-        settings: config.watch(),
-        http: Http::new(NetParts::new(Clock::system())).expect("builds"),
-        keys: Arc::new(EnvKeys::new(env, Mask::new())),
-        services: Arc::new(hob_models::NoServices),
-        served: tokio::sync::watch::channel(Arc::default()).1,
+        library: Library {
+            settings: config.watch(),
+            http: Http::new(NetParts::new(Clock::system())).expect("builds"),
+            keys: Arc::new(EnvKeys::new(env, Mask::new())),
+            services: Arc::new(hob_models::NoServices),
+            served: tokio::sync::watch::channel(Arc::default()).1,
+        },
     });
     fixture
         .bus

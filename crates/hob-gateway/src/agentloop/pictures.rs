@@ -4,6 +4,7 @@
 //! bound: nothing else of the machine reaches a model by this way.
 
 use data_encoding::BASE64;
+use hob_core::picture::mime_type;
 use hob_wire::rooms::agent::Image;
 use std::io::Read;
 use std::path::Path;
@@ -23,7 +24,7 @@ pub(crate) fn read(paths: &[String]) -> Result<Vec<Image>, String> {
     for path in paths {
         let bytes = read_one(path, left).map_err(|why| format!("The picture '{path}' {why}"))?;
         left -= bytes.len() as u64;
-        let Some(mime_type) = kind_of(&bytes) else {
+        let Some(mime_type) = mime_type(&bytes).or_else(|| bitmap(&bytes)) else {
             return Err(format!(
                 "The file '{path}' is not a picture (PNG, JPEG, GIF, WebP or BMP)."
             ));
@@ -61,32 +62,11 @@ fn read_one(path: &str, left: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// By how it begins: a name says nothing.
-fn kind_of(bytes: &[u8]) -> Option<&'static str> {
-    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
-    match bytes {
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        // Its size, and four bytes that are always zero.
-        [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some("image/bmp"),
-        _ if bytes.starts_with(PNG) => Some("image/png"),
-        _ => None,
-    }
+/// AgentLoop's clients send these too, to models of their own machine that see.
+fn bitmap(bytes: &[u8]) -> Option<&'static str> {
+    // Its size, and four bytes that are always zero.
+    let is_bitmap = bytes.starts_with(b"BM") && bytes.get(6..10) == Some(&[0; 4]);
+    is_bitmap.then_some("image/bmp")
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ mod wheels;
 use crate::descriptor::{Descriptor, Health, Kind, Liveness, Port, ServiceLimits};
 use crate::found::{Entry, Found, Place};
 use crate::install::programs::on_path;
+use crate::llama::LlamaServer;
 use hob_kit::settings::{Key, Kind as SettingKind};
 use hob_wire::rooms::service::ServiceRole;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub use wheels::MODEL as MODEST_MODEL;
@@ -116,7 +116,16 @@ async fn start(place: &Place<'_>, named: Option<Model>) -> Found {
         let ours = || installed.as_ref().map(wheels::Installed::model);
         let model = named.clone().or_else(|| own_model(place)).or_else(ours);
         if let Some(model) = model {
-            return llama_server(place, &program, &model);
+            let server = LlamaServer {
+                service: NAME,
+                program: &program,
+                model: &model.file,
+                name: &model.name,
+                context_tokens: CONTEXT_TOKENS,
+                projector: None,
+                modest: model.modest,
+            };
+            return server.found(place);
         }
     }
     let Some(installed) = installed else {
@@ -126,31 +135,6 @@ async fn start(place: &Place<'_>, named: Option<Model>) -> Found {
     };
     let model = named.unwrap_or_else(|| installed.model());
     installed.start(place, &model).await
-}
-
-fn llama_server(place: &Place<'_>, program: &Path, model: &Model) -> Found {
-    let words = [
-        program.as_os_str(),
-        "--host".as_ref(),
-        "127.0.0.1".as_ref(),
-        "--port".as_ref(),
-        "{port}".as_ref(),
-        "--ctx-size".as_ref(),
-        CONTEXT_TOKENS.as_ref(),
-        "--jinja".as_ref(),
-        "--alias".as_ref(),
-        model.name.as_ref(),
-        "--model".as_ref(),
-        model.file.as_os_str(),
-    ];
-    Found::Command {
-        argv: words.map(OsString::from).to_vec(),
-        env: Vec::new(),
-        cwd: place.home.service(NAME),
-        what: format!("{} with {}", program.display(), model.file.display()),
-        model: Some(model.name.clone()),
-        modest: model.modest,
-    }
 }
 
 impl Model {

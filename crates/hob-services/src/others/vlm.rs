@@ -4,9 +4,9 @@ use super::named_file;
 use crate::descriptor::{Descriptor, Health, Kind, Port};
 use crate::found::{Entry, Found, Place};
 use crate::install::programs::on_path;
+use crate::llama::LlamaServer;
 use hob_kit::settings::{Key, Kind as SettingKind};
 use hob_wire::rooms::service::ServiceRole;
-use std::ffi::OsString;
 use std::time::Duration;
 
 const NAME: &str = "vlm";
@@ -64,28 +64,14 @@ fn find(place: &Place<'_>) -> Found {
         (Err(why), _) | (_, Err(why)) => return Found::Missing { why },
     };
     let name = model.file_stem().unwrap_or_default().to_string_lossy();
-    let words = [
-        program.as_os_str(),
-        "--host".as_ref(),
-        "127.0.0.1".as_ref(),
-        "--port".as_ref(),
-        "{port}".as_ref(),
-        "--ctx-size".as_ref(),
-        CONTEXT_TOKENS.as_ref(),
-        "--jinja".as_ref(),
-        "--alias".as_ref(),
-        name.as_ref().as_ref(),
-        "--mmproj".as_ref(),
-        projector.as_os_str(),
-        "--model".as_ref(),
-        model.as_os_str(),
-    ];
-    Found::Command {
-        argv: words.map(OsString::from).to_vec(),
-        env: Vec::new(),
-        cwd: place.home.service(NAME),
-        what: format!("{} with {}", program.display(), model.display()),
-        model: Some(name.into_owned()),
+    let server = LlamaServer {
+        service: NAME,
+        program: &program,
+        model: &model,
+        name: &name,
+        context_tokens: CONTEXT_TOKENS,
+        projector: Some(&projector),
         modest: false,
-    }
+    };
+    server.found(place)
 }

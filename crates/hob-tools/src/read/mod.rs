@@ -8,6 +8,7 @@ use crate::outcome::{failed, said};
 use crate::{Entry, Ground, Running};
 use data_encoding::BASE64;
 use hob_core::permission::{Approved, Work};
+use hob_core::picture;
 use hob_wire::content::Part;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
@@ -105,7 +106,7 @@ fn show(mut opened: Opened, args: &Args) -> io::Result<Executed> {
     let limit = HEAD_BYTES as u64;
     (&mut opened.file).take(limit).read_to_end(&mut head)?;
     opened.file.rewind()?;
-    if let Some(mime_type) = picture(&head) {
+    if let Some(mime_type) = picture::mime_type(&head) {
         return show_picture(opened, mime_type, args);
     }
     if head.contains(&0) {
@@ -165,22 +166,6 @@ fn show_page(page: &Page, first: usize, path: &str) -> Executed {
         metadata: Some(json!({ "firstLine": first, "lastLine": last, "more": page.more })),
         ..said(text)
     }
-}
-
-/// The kind of picture a file's first bytes announce.
-fn picture(head: &[u8]) -> Option<&'static str> {
-    let webp = head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP");
-    let kinds: [(bool, &'static str); 4] = [
-        (head.starts_with(b"\x89PNG\r\n\x1a\n"), "image/png"),
-        (head.starts_with(b"\xff\xd8\xff"), "image/jpeg"),
-        (
-            head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a"),
-            "image/gif",
-        ),
-        (webp, "image/webp"),
-    ];
-    let found = kinds.into_iter().find(|(is_it, _)| *is_it);
-    found.map(|(_, mime_type)| mime_type)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use hob_bus::Bus;
 use hob_daemon::config::Config;
 use hob_daemon::daemon::Facts;
 use hob_daemon::door::{Door, Uses};
+use hob_daemon::library::Library;
 use hob_daemon::service::Services;
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
@@ -136,36 +137,33 @@ impl House<'_> {
     ) -> anyhow::Result<()> {
         let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
         let store = self.store.clone();
-        let http = Http::new(NetParts::new(clock.clone()))?;
         let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
-        let keys = Arc::new(keys);
-        let services = Arc::new(Door::new(bus, uses));
+        let door = Arc::new(Door::new(bus, uses));
+        let library = Library {
+            settings,
+            http: Http::new(NetParts::new(clock.clone()))?,
+            keys: Arc::new(keys),
+            services: door.clone(),
+            served,
+        };
         bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
             bus: bus.clone(),
             store: store.clone(),
             clock: clock.clone(),
             dice: dice.clone(),
-            settings: settings.clone(),
-            http: http.clone(),
-            keys: keys.clone(),
-            services: services.clone(),
-            served: served.clone(),
+            library: library.clone(),
         }))?;
         bus.serve(hob_daemon::cost::room(store.clone(), clock.clone()))?;
         bus.serve(hob_daemon::speech::room(hob_daemon::speech::Parts {
             bus: bus.clone(),
-            http: http.clone(),
-            services: services.clone(),
+            http: library.http.clone(),
+            services: door,
         }))?;
         hob_daemon::agent::serve(hob_daemon::agent::Parts {
             store,
             bus: bus.clone(),
             tasks: tasks.clone(),
-            settings,
-            http,
-            keys,
-            services,
-            served,
+            library,
             home: self.world.home.clone(),
             clock,
             dice,

@@ -8,6 +8,7 @@ use crate::render::words;
 use crate::terminal::Terminal;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use data_encoding::BASE64;
+use hob_core::picture;
 use hob_kit::dice::Dice;
 use hob_wire::rooms::agent::{Budget, ContextPolicy, Image, RunParams};
 use serde_json::Value;
@@ -214,7 +215,7 @@ pub fn images(matches: &ArgMatches) -> Result<Vec<Image>, Failure> {
             Failure::usage(format!("The pictures take more than {max} together."))
         })?;
         left -= bytes.len();
-        let mime_type = mime_type(&bytes).ok_or_else(|| {
+        let mime_type = picture::mime_type(&bytes).ok_or_else(|| {
             Failure::usage(format!("'{file}' is no picture hob knows."))
                 .next("PNG, JPEG, GIF and WebP are.")
         })?;
@@ -224,31 +225,6 @@ pub fn images(matches: &ArgMatches) -> Result<Vec<Image>, Failure> {
         });
     }
     Ok(images)
-}
-
-/// A picture's kind by its first bytes; names lie.
-pub fn mime_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        _ => None,
-    }
 }
 
 /// The schema that was named.

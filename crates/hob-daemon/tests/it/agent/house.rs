@@ -3,6 +3,7 @@
 
 use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
 use hob_daemon::door::{Door, Uses};
+use hob_daemon::library::Library;
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
@@ -163,11 +164,13 @@ impl House {
             store: self.store.clone(),
             bus: self.bus.clone(),
             tasks: self.tasks.clone(),
-            settings: self.settings.subscribe(),
-            http,
-            keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
-            services: Arc::new(Door::new(&self.bus, Uses::default())),
-            served: self.served.subscribe(),
+            library: Library {
+                settings: self.settings.subscribe(),
+                http,
+                keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
+                services: Arc::new(Door::new(&self.bus, Uses::default())),
+                served: self.served.subscribe(),
+            },
             home: home.clone(),
             clock: Clock::system(),
             dice: Dice::system(),
