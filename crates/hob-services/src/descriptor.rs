@@ -129,8 +129,9 @@ pub struct Intensity {
 impl Default for Intensity {
     fn default() -> Self {
         Intensity {
-            restarts: 10,
-            within: Duration::from_mins(5),
+            // One that ends at once has failed after half a minute, not after five.
+            restarts: 5,
+            within: Duration::from_mins(1),
         }
     }
 }
