@@ -3,6 +3,7 @@
 use super::{House, house, words};
 use crate::fixture::Fixture;
 use hob_daemon::config::Config;
+use hob_daemon::library::Library;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::settings::{Catalog, Settings};
@@ -51,11 +52,13 @@ fn with_models(text: &str) -> House {
         store: house.fixture.store.clone(),
         clock: Clock::system(),
         dice: Dice::seeded(3),
-        settings: config.watch(),
-        http: Http::new(NetParts::new(Clock::system())).expect("builds"),
-        keys: Arc::new(EnvKeys::new(env, house.mask.clone())),
-        services: Arc::new(hob_models::NoServices),
-        served: tokio::sync::watch::channel(Arc::default()).1,
+        library: Library {
+            settings: config.watch(),
+            http: Http::new(NetParts::new(Clock::system())).expect("builds"),
+            keys: Arc::new(EnvKeys::new(env, house.mask.clone())),
+            services: Arc::new(hob_models::NoServices),
+            served: tokio::sync::watch::channel(Arc::default()).1,
+        },
     });
     let room = hob_daemon::config::room(config);
     bus.serve(room).expect("is served");
