@@ -158,7 +158,10 @@ impl Memory {
         while !self.world.is_current() && !self.world.is_over() {
             std::thread::sleep(LOOK_AGAIN);
         }
-        let of = self.open[&doubt].clone();
+        // Told again after a restart, a doubt may have been answered meanwhile.
+        let Some(of) = self.open.get(&doubt).cloned() else {
+            return Ok(());
+        };
         let tools = ["ring", "post", "put"];
         let done = tools
             .iter()
