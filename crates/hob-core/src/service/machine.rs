@@ -15,8 +15,8 @@ const WAIT_MS_MAX: u64 = 60_000;
 /// After running so long the next restart waits as little as the first.
 const CALM_MS: u64 = 60_000;
 /// Between two looks at a service that is not ready yet: the first, then doubling.
-const READY_PROBE_MS: u64 = 20;
-const READY_PROBE_MS_MAX: u64 = 250;
+const READY_PROBE_MS: u64 = 10;
+const READY_PROBE_MS_MAX: u64 = 100;
 
 /// When a service that ended is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

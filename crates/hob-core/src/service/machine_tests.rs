@@ -98,7 +98,7 @@ fn looks_at_one_that_is_not_ready_become_rarer() {
         life.feed(SICK);
         waits.push(life.wait().0);
     }
-    assert_eq!(waits, [20, 40, 80, 160, 250, 250]);
+    assert_eq!(waits, [10, 20, 40, 80, 100, 100]);
 }
 
 #[test]

@@ -133,7 +133,14 @@ impl Shared {
     }
 
     pub(super) async fn reach(self: &Arc<Self>, name: &str) -> Result<Reached, WireError> {
-        let (shelved, _) = self.named(name).await?;
+        // Every call of a local model comes by here: one that runs is not looked for on the disk,
+        // and what its file says now counts from its next start anyway.
+        let running = self.roll().find(name);
+        let running = running.filter(|(_, handle)| handle.state() == ServiceState::Running);
+        let (shelved, _) = match running {
+            Some(running) => running,
+            None => self.named(name).await?,
+        };
         let name = &shelved.descriptor.name;
         let view = self.ready(name).await.map_err(|(_, why)| {
             let message = format!("The service '{name}' cannot be used: {why}");
