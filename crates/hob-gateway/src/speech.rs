@@ -16,8 +16,8 @@ use data_encoding::BASE64;
 use hob_core::speech::{self, wav};
 use hob_wire::limits::SPEECH_CHARS_MAX;
 use hob_wire::rooms::speech::{Say, SayParams};
+use hob_wire::spoken::{SpeechBody, TtsBody};
 use hob_wire::{ErrorCode, Scope, WireError};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -34,41 +34,12 @@ pub(crate) fn routes() -> Router<Arc<Desk>> {
         .route("/v1/audio/speech", post(openai))
 }
 
-/// AgentLoop's form; what else it holds is for services that know more.
-#[derive(Debug, Deserialize)]
-struct TtsBody {
-    text: Option<String>,
-    input: Option<String>,
-    voice: Option<String>,
-    /// In percent of the ordinary.
-    speed: Option<f64>,
-    service: Option<String>,
-}
-
-/// OpenAI's form.
-#[derive(Debug, Deserialize)]
-struct SpeechBody {
-    input: String,
-    voice: Option<String>,
-    /// A factor, 1 being the ordinary.
-    speed: Option<f64>,
-    response_format: Option<String>,
-}
-
 async fn tts(
     State(desk): State<Arc<Desk>>,
     Known(principal): Known,
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
-    let body: TtsBody = read(&principal, request).await?;
-    let text = body.text.or(body.input);
-    let text = text.ok_or_else(|| Refusal::bad_request("Send the words as 'text'."))?;
-    let order = SayParams {
-        text,
-        voice: body.voice,
-        speed: body.speed.map(percent).transpose()?,
-        service: body.service,
-    };
+    let order = read::<TtsBody>(&principal, request).await?;
     speak(&desk, &principal, order).await
 }
 
@@ -77,44 +48,23 @@ async fn openai(
     Known(principal): Known,
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
-    let body: SpeechBody = read(&principal, request).await?;
-    if let Some(format) = body.response_format.filter(|format| format != "wav") {
-        let format: String = format.chars().take(16).collect();
-        let message = format!("The format '{format}' is not made here; ask for 'wav'.");
-        return Err(Refusal::bad_request(message));
-    }
-    let speed = body.speed.map(|factor| percent(factor * 100.0));
-    let order = SayParams {
-        text: body.input,
-        voice: body.voice,
-        speed: speed.transpose()?,
-        service: None,
-    };
+    let order = read::<SpeechBody>(&principal, request).await?;
     speak(&desk, &principal, order).await
 }
 
-async fn read<T: DeserializeOwned>(principal: &Principal, request: Request) -> Result<T, Refusal> {
+/// Reads a body in one of the two forms.
+async fn read<T>(principal: &Principal, request: Request) -> Result<SayParams, Refusal>
+where
+    T: DeserializeOwned + TryInto<SayParams, Error = String>,
+{
     if !principal.scopes.allow(Scope::Chat) {
         return Err(Refusal::forbidden("This token lacks the scope 'chat'."));
     }
     let (parts, body) = request.into_parts();
     let body = rest::read_params(&parts.headers, body).await?;
-    serde_json::from_slice(body.as_deref().unwrap_or(b"null"))
-        .map_err(|error| Refusal::bad_request(format!("The body is not understood: {error}.")))
-}
-
-fn percent(speed: f64) -> Result<u16, Refusal> {
-    if !(25.0..=400.0).contains(&speed) {
-        let message = "The speed is a quarter to four times the ordinary.";
-        return Err(Refusal::bad_request(message));
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it was checked to lie between 25 and 400"
-    )]
-    let percent = speed.round() as u16;
-    Ok(percent)
+    let body: T = serde_json::from_slice(body.as_deref().unwrap_or(b"null"))
+        .map_err(|error| Refusal::bad_request(format!("The body is not understood: {error}.")))?;
+    body.try_into().map_err(Refusal::bad_request)
 }
 
 async fn speak(
@@ -122,16 +72,9 @@ async fn speak(
     principal: &Principal,
     order: SayParams,
 ) -> Result<Response<Body>, Refusal> {
-    if order.text.chars().count() > CHARS_MAX {
-        let message = format!("A text has at most {CHARS_MAX} letters.");
-        return Err(Refusal::bad_request(message));
-    }
+    order.check(CHARS_MAX).map_err(Refusal::bad_request)?;
     let weight_max = speech::weight_max(SPEECH_CHARS_MAX, order.speed);
     let pieces = speech::split(&order.text, weight_max);
-    if pieces.is_empty() {
-        let message = "There is nothing to say: the text is empty.";
-        return Err(Refusal::bad_request(message));
-    }
     let peer = shared::peer(principal, SURFACE);
     let caller = desk.shared.bus.caller_as(peer)?;
     let mut sounds = Vec::with_capacity(pieces.len());

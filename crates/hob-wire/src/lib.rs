@@ -26,6 +26,7 @@ pub mod method;
 pub mod rooms;
 pub mod rule;
 pub mod scope;
+pub mod spoken;
 pub mod work;
 
 pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};

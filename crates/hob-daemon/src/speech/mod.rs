@@ -71,7 +71,8 @@ enum Failure {
 
 impl Desk {
     async fn say(&self, params: SayParams) -> Result<Spoken, WireError> {
-        check(&params)?;
+        let refused = |why| WireError::new(ErrorCode::InvalidParams, why);
+        params.check(SPEECH_CHARS_MAX).map_err(refused)?;
         let service = self.choose(params.service.as_deref()).await?;
         let mut broken = String::new();
         for attempt in 0..ATTEMPTS {
@@ -174,23 +175,4 @@ fn openai_body(params: &SayParams) -> Value {
         body["speed"] = json!(f64::from(speed) / 100.0);
     }
     body
-}
-
-fn check(params: &SayParams) -> Result<(), WireError> {
-    let refused = |why: String| Err(WireError::new(ErrorCode::InvalidParams, why));
-    if params.text.trim().is_empty() {
-        return refused("There is nothing to say: the text is empty.".to_owned());
-    }
-    if params.text.chars().count() > SPEECH_CHARS_MAX {
-        return refused(format!(
-            "A text has at most {SPEECH_CHARS_MAX} letters; send it in pieces."
-        ));
-    }
-    if params
-        .speed
-        .is_some_and(|speed| !(25..=400).contains(&speed))
-    {
-        return refused("The speed is 25 to 400 percent of the ordinary.".to_owned());
-    }
-    Ok(())
 }

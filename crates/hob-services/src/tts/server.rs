@@ -11,6 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
 use hob_exec::Spawner;
 use hob_wire::limits::SPEECH_CHARS_MAX;
+use hob_wire::rooms::speech::SayParams;
+use hob_wire::spoken::{SpeechBody, TtsBody};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
@@ -24,8 +26,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Texts spoken at once, and those that wait for it.
 const SPEAKERS_MAX: usize = 4;
 const WAITING_MAX: usize = 32;
-const SPEED_MIN: u16 = 25;
-const SPEED_MAX: u16 = 400;
+const ORDINARY_PERCENT: u16 = 100;
 
 /// What the service is made of.
 #[derive(Debug)]
@@ -76,92 +77,24 @@ fn router(desk: Arc<Desk>) -> Router {
         .with_state(desk)
 }
 
-/// AgentLoop's form. What else it may hold (`temperature`, `cfg_weight`) espeak-ng has no use for.
-#[derive(Debug, Deserialize)]
-struct TtsBody {
-    text: Option<String>,
-    input: Option<String>,
-    voice: Option<String>,
-    /// In percent of the ordinary.
-    speed: Option<f64>,
-}
-
-/// OpenAI's form.
-#[derive(Debug, Deserialize)]
-struct SpeechBody {
-    input: String,
-    voice: Option<String>,
-    /// A factor, 1 being the ordinary.
-    speed: Option<f64>,
-    response_format: Option<String>,
-}
-
 /// A refusal: a status and a sentence.
 struct Refusal(StatusCode, String);
 
 async fn tts(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let order = read::<TtsBody>(&desk, &headers, &body).and_then(TtsBody::order);
+    let order = read::<TtsBody>(&desk, &headers, &body);
     answer(&desk, order).await
 }
 
 async fn openai(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let order = read::<SpeechBody>(&desk, &headers, &body).and_then(SpeechBody::order);
+    let order = read::<SpeechBody>(&desk, &headers, &body);
     answer(&desk, order).await
 }
 
-impl TtsBody {
-    fn order(self) -> Result<Order, Refusal> {
-        let text = self.text.or(self.input);
-        let text = text.ok_or_else(|| bad("Send the words as 'text'."))?;
-        order(text, self.voice, self.speed.unwrap_or(100.0))
-    }
-}
-
-impl SpeechBody {
-    fn order(self) -> Result<Order, Refusal> {
-        match self.response_format.as_deref() {
-            None | Some("wav") => {}
-            Some(other) => {
-                let other: String = other.chars().take(16).collect();
-                return Err(bad(format!(
-                    "The format '{other}' is not made here; ask for 'wav'."
-                )));
-            }
-        }
-        order(self.input, self.voice, self.speed.unwrap_or(1.0) * 100.0)
-    }
-}
-
-fn order(text: String, voice: Option<String>, speed: f64) -> Result<Order, Refusal> {
-    if text.trim().is_empty() {
-        return Err(bad("There is nothing to say: the text is empty."));
-    }
-    if text.chars().count() > SPEECH_CHARS_MAX {
-        return Err(bad(format!(
-            "A text has at most {SPEECH_CHARS_MAX} letters; send it in pieces."
-        )));
-    }
-    let (min, max) = (f64::from(SPEED_MIN), f64::from(SPEED_MAX));
-    if !(min..=max).contains(&speed) {
-        return Err(bad(format!(
-            "The speed is {SPEED_MIN} to {SPEED_MAX} percent of the ordinary."
-        )));
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it was checked to lie between 25 and 400"
-    )]
-    let speed = speed.round() as u16;
-    Ok(Order { text, voice, speed })
-}
-
 /// Reads a body of JSON from somebody who means this server.
-fn read<'b, T: Deserialize<'b>>(
-    desk: &Desk,
-    headers: &HeaderMap,
-    body: &'b [u8],
-) -> Result<T, Refusal> {
+fn read<'b, T>(desk: &Desk, headers: &HeaderMap, body: &'b [u8]) -> Result<Order, Refusal>
+where
+    T: Deserialize<'b> + TryInto<SayParams, Error = String>,
+{
     let text_of = |name| {
         headers
             .get(name)
@@ -179,8 +112,15 @@ fn read<'b, T: Deserialize<'b>>(
         let message = "Send JSON, as 'Content-Type: application/json'.".to_owned();
         return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    serde_json::from_slice(body)
-        .map_err(|error| bad(format!("The body is not understood: {error}.")))
+    let body: T = serde_json::from_slice(body)
+        .map_err(|error| bad(format!("The body is not understood: {error}.")))?;
+    let params: SayParams = body.try_into().map_err(bad)?;
+    params.check(SPEECH_CHARS_MAX).map_err(bad)?;
+    Ok(Order {
+        text: params.text,
+        voice: params.voice,
+        speed: params.speed.unwrap_or(ORDINARY_PERCENT),
+    })
 }
 
 async fn answer(desk: &Desk, order: Result<Order, Refusal>) -> Response<Body> {

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 /// What a prompt with our own tools in it may believably cost.
 const WITH_TOOLS_TOKENS: u64 = 2_995;
-const ANSWER_WAIT: Duration = Duration::from_mins(2);
 
 /// A model that does as the user's last words say. `endless` never ends by itself.
 fn model() -> Sim {
@@ -86,21 +85,9 @@ fn not_run(why: &str) {
     assert!(environment.text("CI") != Some("true"), "not run: {why}");
 }
 
-/// Sends a request to `/v1` and leaves the answer to be read. Version 1.0, so that a stream comes
-/// as it is and ends with its connection.
+/// Asks at `/v1` and leaves the answer to be read.
 fn open(house: &House, token: &str, body: &Value) -> TcpStream {
-    let mut stream = TcpStream::connect(house.address()).expect("the daemon listens");
-    stream
-        .set_read_timeout(Some(ANSWER_WAIT))
-        .expect("a socket");
-    let body = body.to_string();
-    let request = format!(
-        "POST /v1/chat/completions HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        house.address(),
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).expect("it is taken");
-    stream
+    house.post("/v1/chat/completions", token, body)
 }
 
 /// The status and the body of an answer.

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const ANSWER_WAIT: Duration = Duration::from_mins(2);
 /// A sound whose mean is below this is silence.
 const LOUD: f64 = 200.0;
 
@@ -30,19 +29,11 @@ fn say(house: &House, more: &[&str]) -> (Sound, Value) {
 
 /// A request with a body of JSON: the status, the head and the body.
 fn post(house: &House, path: &str, token: &str, body: &Value) -> (u16, String, Vec<u8>) {
-    let mut stream = TcpStream::connect(house.address()).expect("the daemon listens");
-    stream
-        .set_read_timeout(Some(ANSWER_WAIT))
-        .expect("a socket");
-    let body = body.to_string();
-    let request = format!(
-        "POST {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        house.address(),
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).expect("it is taken");
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("an answer");
+    house
+        .post(path, token, body)
+        .read_to_end(&mut answer)
+        .expect("an answer");
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.expect("a head");
     let head = String::from_utf8(answer[..end].to_vec()).expect("a head is text");

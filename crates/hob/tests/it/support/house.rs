@@ -7,6 +7,7 @@
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -15,6 +16,7 @@ use tempfile::TempDir;
 
 /// Generous, because test machines are noisy; nothing waits that long unless it is broken.
 const START_DEADLINE: Duration = Duration::from_secs(30);
+const ANSWER_DEADLINE: Duration = Duration::from_mins(2);
 const STDOUT_LINES_MAX: usize = 1_024;
 
 /// How a house is to be started.
@@ -130,6 +132,23 @@ impl House {
     /// `127.0.0.1:PORT` as the daemon printed it.
     pub(crate) fn address(&self) -> &str {
         &self.running().address
+    }
+
+    /// Sends a request with a body of JSON and leaves the answer to be read. Version 1.0, so that
+    /// a stream comes as it is and ends with its connection.
+    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address()).expect("the daemon listens");
+        stream
+            .set_read_timeout(Some(ANSWER_DEADLINE))
+            .expect("a socket");
+        let body = body.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address(),
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).expect("it is taken");
+        stream
     }
 
     pub(crate) fn pid(&self) -> u32 {
