@@ -161,7 +161,3 @@ async fn speak(desk: &Desk, order: &Order) -> Result<Vec<u8>, Refusal> {
 fn bad(message: impl Into<String>) -> Refusal {
     Refusal(StatusCode::BAD_REQUEST, message.into())
 }
-
-#[cfg(test)]
-#[path = "server_tests.rs"]
-mod tests;
