@@ -8,11 +8,10 @@ mod local_model;
 use crate::support::House;
 use hob_sim::{Answer, Asked, Dialect, Gate, Sim};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// What a prompt with our own tools in it may believably cost.
 const WITH_TOOLS_TOKENS: u64 = 2_995;
