@@ -206,6 +206,51 @@ export interface Methods {
   "service.reach": { params: ServiceNameParams; result: ServiceReached };
   /** Speaks a text. The service is started if it does not run. */
   "speech.say": { params: SpeechSayParams; result: SpeechSpoken };
+  /** Makes a loop; it does not run yet. */
+  "loop.create": { params: LoopCreateParams; result: Loop };
+  /** Changes a loop; what is not named stays. A running one takes it up with its next iteration. */
+  "loop.update": { params: LoopUpdateParams; result: Loop };
+  /** Shows one loop. */
+  "loop.get": { params: LoopNameParams; result: Loop };
+  /** Lists the loops by name. */
+  "loop.list": { params: LoopListParams; result: Loops };
+  /** Starts a loop; one that runs already is a conflict. */
+  "loop.start": { params: LoopNameParams; result: Loop };
+  /** Stops a loop with its prompt, its monitor and its sleep. Answers when nothing of it works. */
+  "loop.stop": { params: LoopNameParams; result: Loop };
+  /** Runs one iteration of a loop that is not running, and answers when it has begun. */
+  "loop.once": { params: LoopOnceParams; result: Loop };
+  /** Deletes a loop that is not running, with its history. */
+  "loop.delete": { params: LoopNameParams; result: LoopDeleted };
+  /** Lists iterations, the newest first. */
+  "loop.history": { params: LoopHistoryParams; result: LoopIterations };
+  /** Sets the working memory: what the next iteration is shown, and no other. */
+  "loop.working": { params: LoopWorkingParams; result: Memory };
+  /** Shows, sets or takes back the persistent memory. Every revision is kept. */
+  "loop.persistent": { params: LoopPersistentParams; result: LoopMemories };
+  /** Lists the jobs, with when each is due next. */
+  "cron.list": { params: CronListParams; result: CronJobs };
+  /** Adds a job. */
+  "cron.add": { params: CronAddJobParams; result: Job };
+  /** Changes a job; what is not named stays. */
+  "cron.update": { params: CronUpdateJobParams; result: Job };
+  /** Removes a job with its history; a run of it that is under way goes on. */
+  "cron.remove": { params: CronJobParams; result: CronRemoved };
+  /** Runs a job now, whatever its schedule says. */
+  "cron.run": { params: CronFireParams; result: Slot };
+  /** Lists slots with their outcomes, the newest first. */
+  "cron.history": { params: CronHistoryParams; result: CronSlots };
+  /** Lets a job run by its schedule again, from now on. */
+  "cron.enable": { params: CronJobParams; result: Job };
+  /** Keeps a job from running by its schedule. */
+  "cron.disable": { params: CronJobParams; result: Job };
+  /** Shows the secret of a job that is called by `POST /hooks/NAME`, or makes a new one. */
+  "cron.secret": { params: CronSecretParams; result: CronHookSecret };
+  /**
+   * Takes what another system sent to `POST /hooks/NAME`, once it has shown who it is.
+   * For the gateway: it hands over the request as it came.
+   */
+  "cron.deliver": { params: CronDeliverParams; result: Slot };
 }
 
 /** Every event and its payload. */
@@ -267,6 +312,30 @@ export interface Events {
   "service.log": ServiceLogPayload;
   /** How far an installation is. */
   "service.install.progress": InstallProgress;
+  /** An iteration began. */
+  "loop.iteration": LoopIterationPayload;
+  /** A monitor command ended. */
+  "loop.monitor": LoopMonitorPayload;
+  /** The prompt of an iteration was sent. */
+  "loop.prompt": LoopPromptPayload;
+  /** An iteration was answered. */
+  "loop.response": LoopResponsePayload;
+  /** An iteration, a monitor or the loop itself failed. */
+  "loop.error": LoopErrorPayload;
+  /** A loop was made, changed, or one of its memories was. */
+  "loop.config": LoopConfiguredPayload;
+  /** What a loop is doing has changed. */
+  "loop.state": LoopStatePayload;
+  /** A loop ended: stopped, at its last iteration, or given up. */
+  "loop.stopped": LoopStoppedPayload;
+  /** A loop was deleted. */
+  "loop.deleted": LoopDeletedPayload;
+  /** A job's time has come, and its work begins. */
+  "cron.trigger": CronTriggerPayload;
+  /** A slot has its outcome. */
+  "cron.slot": Slot;
+  /** A job was added, changed, enabled, disabled or removed. */
+  "cron.changed": CronChangedPayload;
 }
 
 export interface AgentAborted {
@@ -336,6 +405,8 @@ export interface AgentRunParams {
   sessionKey: string;
   /** What to do, in words. */
   task: string;
+  /** The kind of a session that is made for it; `main` when missing. */
+  kind?: string | null;
   /** `provider/model` or an alias; the default model when missing. */
   model?: string | null;
   /** Pictures that go with the task. */
@@ -409,6 +480,20 @@ export interface AgentWaitParams {
   waitMs?: number | null;
 }
 
+export interface AgentWork {
+  /**
+   * What to do, in words. For a webhook a template: `{{body}}`, `{{body.field}}`,
+   * `{{header.name}}`, `{{query.name}}`.
+   */
+  task: string;
+  model?: string | null;
+  budget?: BudgetView | null;
+  /** The folder its tools work in. */
+  workspace?: string | null;
+  /** Only these tools; all when missing, none when empty. */
+  tools?: string[] | null;
+}
+
 export interface Alias {
   alias: string;
   models: string[];
@@ -479,8 +564,36 @@ export interface AuditVerifyParams {
   head?: string | null;
 }
 
+/** What happens after an iteration that failed: the interval doubles with each in a row. */
+export interface Backoff {
+  /** The longest the interval grows to. */
+  maxMs: number;
+  /** Failures in a row after which the loop gives up; 0 is never. */
+  errorsMax: number;
+}
+
+/** What happens after an iteration that failed: the interval doubles with each in a row. */
+export interface BackoffView {
+  /** The longest the interval grows to. */
+  maxMs: number;
+  /** Failures in a row after which the loop gives up; 0 is never. */
+  errorsMax: number;
+}
+
 /** Where a run must stop. What is missing takes the configured default. */
 export interface Budget {
+  /** Model calls. */
+  steps?: number | null;
+  /** Tokens in and out. */
+  tokens?: number | null;
+  /** Money, in millionths of a dollar. */
+  microDollars?: number | null;
+  /** Time from its start. */
+  wallMs?: number | null;
+}
+
+/** Where a run must stop. What is missing takes the configured default. */
+export interface BudgetView {
   /** Model calls. */
   steps?: number | null;
   /** Tokens in and out. */
@@ -542,6 +655,17 @@ export interface ClientTool {
   description?: string;
   /** A JSON Schema of its arguments, an object. */
   parameters: unknown;
+}
+
+export interface CommandWork {
+  /** A command line for bash. */
+  command: string;
+  /** The folder it works in and may change; an empty one of its own when missing. */
+  workspace?: string | null;
+  /** Whether it may reach the network. */
+  network?: boolean;
+  /** How long it may take; ten minutes when missing. */
+  timeoutMs?: number | null;
 }
 
 export interface ConfigChanged {
@@ -621,6 +745,208 @@ export interface CostSummaryParams {
   days?: number | null;
   /** Only this session, by key or id. */
   sessionKey?: string | null;
+}
+
+/**
+ * A job to add, as Vargos words it and beyond. Exactly one of `task`, `loop` and
+ * `command` says what it does.
+ */
+export interface CronAddJobParams {
+  /** Lower-case letters, digits and dashes; unique. */
+  name: string;
+  /** Cron fields, `@daily`, `every 10m`, `at 2026-12-24T18:00`, or `webhook`. */
+  schedule: string;
+  /**
+   * What to do, in words; for a webhook a template with `{{body}}`, `{{body.field}}`,
+   * `{{header.name}}` and `{{query.name}}`.
+   */
+  task?: string | null;
+  /** The loop of which one iteration is run. */
+  loop?: string | null;
+  /** A command line for bash. */
+  command?: string | null;
+  description?: string | null;
+  /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
+  zone?: string | null;
+  enabled?: boolean | null;
+  /** With `task`: `provider/model` or an alias. */
+  model?: string | null;
+  /** With `task`: where a run must stop. */
+  budget?: Budget | null;
+  /** The folder that tools or the command work in. */
+  workspace?: string | null;
+  /** With `task`: only these tools. */
+  tools?: string[] | null;
+  /** With `command`: whether it may reach the network. */
+  network?: boolean | null;
+  /** With `command`: how long it may take. */
+  timeoutMs?: number | null;
+  /** Slots that passed while nobody was there. */
+  missed?: Missed | null;
+  /** How late a slot may still be run; a day when missing. */
+  windowMs?: number | null;
+  /** A slot that comes due while the one before is under way. */
+  overlap?: Overlap | null;
+  /** Each slot begins up to this much later, by chance. */
+  jitterMs?: number | null;
+  /** Only at this time of the day, such as `08:00-22:00`. */
+  activeHours?: string | null;
+  /** What its runs may do without being asked; needs the scope `admin`. */
+  grants?: Grant[] | null;
+  /** Where results are told. */
+  notify?: Notify | null;
+  /** Failures in a row after which it is disabled; 0 is never. */
+  failuresMax?: number | null;
+}
+
+export type CronChange = "added" | "updated" | "enabled" | "disabled" | "removed";
+
+export interface CronChangedPayload {
+  id: string;
+  name: string;
+  change: CronChange;
+}
+
+/** A request to `POST /hooks/NAME` as it came. */
+export interface CronDeliverParams {
+  /** The job's id or name. */
+  id: string;
+  /** Base64 of the body. */
+  body: string;
+  /** By lower-case name. */
+  headers?: Record<string, string>;
+  query?: Record<string, string>;
+}
+
+export interface CronFireParams {
+  /** The job's id or name. */
+  id: string;
+  /** Makes repeating this request one slot. */
+  idempotencyKey?: string | null;
+}
+
+export interface CronHistoryParams {
+  /** Only slots of this job, by its id or name. */
+  id?: string | null;
+  /** Only slots with this outcome. */
+  state?: SlotState | null;
+  /** Only slots before the one of this number: the last one of the page before. */
+  before?: number | null;
+  /** At most this many; 50 when missing, 500 at the most. */
+  limit?: number | null;
+}
+
+/**
+ * What another system shows to call a job: as `Authorization: Bearer SECRET`, or as the key of
+ * an HMAC-SHA256 of the body.
+ */
+export interface CronHookSecret {
+  id: string;
+  /** Where to send: `/hooks/NAME`. */
+  path: string;
+  secret: string;
+}
+
+export interface CronJobParams {
+  /** The job's id or name. */
+  id: string;
+}
+
+export interface CronJobs {
+  /** By name. */
+  jobs: Job[];
+  /** There are more: ask again after the last one. */
+  more?: boolean;
+}
+
+export interface CronListParams {
+  /** Go on after the job of this name. */
+  after?: string | null;
+  /** At most this many; 500 when missing, and never more. */
+  limit?: number | null;
+}
+
+export interface CronRemoved {
+  id: string;
+  name: string;
+}
+
+export interface CronSecretParams {
+  /** The job's id or name. */
+  id: string;
+  /** Makes a new secret; the old one opens nothing any more. */
+  renew?: boolean;
+}
+
+export interface CronSlots {
+  slots: Slot[];
+  more?: boolean;
+}
+
+export interface CronTriggerPayload {
+  /** The job's id. */
+  taskId: string;
+  /** What is to be done: the task, the loop's name, or the command. */
+  task: string;
+  /** The session its run has. */
+  sessionKey: string;
+  /** The job's name. */
+  name: string;
+  /** The slot's number. */
+  slot: number;
+  dueAt: number;
+}
+
+/**
+ * What to change of a job; what is missing stays. A text that is empty goes back to its
+ * default.
+ */
+export interface CronUpdateJobParams {
+  /** The job's id or name. */
+  id: string;
+  name?: string | null;
+  schedule?: string | null;
+  /**
+   * What to do, in words; for a webhook a template with `{{body}}`, `{{body.field}}`,
+   * `{{header.name}}` and `{{query.name}}`.
+   */
+  task?: string | null;
+  /** The loop of which one iteration is run. */
+  loop?: string | null;
+  /** A command line for bash. */
+  command?: string | null;
+  description?: string | null;
+  /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
+  zone?: string | null;
+  enabled?: boolean | null;
+  /** With `task`: `provider/model` or an alias. */
+  model?: string | null;
+  /** With `task`: where a run must stop. */
+  budget?: Budget | null;
+  /** The folder that tools or the command work in. */
+  workspace?: string | null;
+  /** With `task`: only these tools. */
+  tools?: string[] | null;
+  /** With `command`: whether it may reach the network. */
+  network?: boolean | null;
+  /** With `command`: how long it may take. */
+  timeoutMs?: number | null;
+  /** Slots that passed while nobody was there. */
+  missed?: Missed | null;
+  /** How late a slot may still be run; a day when missing. */
+  windowMs?: number | null;
+  /** A slot that comes due while the one before is under way. */
+  overlap?: Overlap | null;
+  /** Each slot begins up to this much later, by chance. */
+  jitterMs?: number | null;
+  /** Only at this time of the day, such as `08:00-22:00`. */
+  activeHours?: string | null;
+  /** What its runs may do without being asked; needs the scope `admin`. */
+  grants?: Grant[] | null;
+  /** Where results are told. */
+  notify?: Notify | null;
+  /** Failures in a row after which it is disabled; 0 is never. */
+  failuresMax?: number | null;
 }
 
 export interface DaemonStatus {
@@ -855,6 +1181,41 @@ export interface GatewayUnsubscribed {
   remaining: string[];
 }
 
+/**
+ * What the runs of one loop or job may do without being asked: a stored rule for their sessions
+ * only, which is shown among the rules and goes with the loop or job.
+ */
+export interface Grant {
+  /** A tool's name or alias; `*` at the end stands for any rest. */
+  tool: string;
+  /** Patterns of arguments, as in a rule. */
+  match?: Record<string, string>;
+  /** Every path of the call lies in this folder. */
+  path?: string | null;
+  /** Every host of the call is this one. */
+  host?: string | null;
+}
+
+/**
+ * What the runs of one loop or job may do without being asked: a stored rule for their sessions
+ * only, which is shown among the rules and goes with the loop or job.
+ */
+export interface GrantView {
+  /** A tool's name or alias; `*` at the end stands for any rest. */
+  tool: string;
+  /** Patterns of arguments, as in a rule. */
+  match?: Record<string, string>;
+  /** Every path of the call lies in this folder. */
+  path?: string | null;
+  /** Every host of the call is this one. */
+  host?: string | null;
+}
+
+export interface HeartbeatWork {
+  model?: string | null;
+  budget?: BudgetView | null;
+}
+
 /** A picture, base64. */
 export interface Image {
   mimeType: string;
@@ -903,6 +1264,64 @@ export interface InstallStep {
   done?: boolean;
 }
 
+/** One iteration. */
+export interface Iteration {
+  iteration: number;
+  sessionKey: string;
+  runId?: RunId | null;
+  prompt: string;
+  /** The answer; missing while it is under way. */
+  response?: string | null;
+  success?: boolean | null;
+  cause?: Cause | null;
+  /** Why it failed. */
+  message?: string | null;
+  cost?: Cost;
+  startedAt: number;
+  endedAt?: number | null;
+}
+
+/** A job as it stands. */
+export interface Job {
+  id: string;
+  name: string;
+  schedule: string;
+  /** An IANA time zone such as `Europe/Berlin`; the machine's own when missing. */
+  zone?: string | null;
+  description?: string | null;
+  work: Work;
+  /** Slots that passed while nobody was there. */
+  missed?: Missed;
+  /** How late a slot may still be run; older ones are missed for good. A day when missing. */
+  windowMs?: number | null;
+  /** A slot that comes due while the one before is under way. */
+  overlap?: Overlap;
+  /** Each slot begins up to this much later, by chance. */
+  jitterMs?: number;
+  /** Only at this time of the day, in its zone; `22:00-06:00` reaches over midnight. */
+  activeHours?: string | null;
+  /** What its runs may do without being asked. */
+  grants?: GrantView[];
+  notify?: NotifyView | null;
+  /** Failures in a row after which it is disabled; 0 is never. */
+  failuresMax?: number;
+  enabled: boolean;
+  /** When it is due next, the next few times; empty when never. */
+  next?: number[];
+  /** The schedule in words. */
+  about: string;
+  /** How the last slot that is over went. */
+  last?: Slot | null;
+  /** Slots under way. */
+  active?: number;
+  /** Failures in a row. */
+  failures?: number;
+  /** Why hob itself disabled it. */
+  problem?: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
 /** How a process ended: an exit code, or the name of the signal. */
 export type LastExit = number | string;
 
@@ -913,6 +1332,272 @@ export interface LogLine {
   /** The module it comes from. */
   target: string;
   message: string;
+}
+
+/** A loop as it stands. */
+export interface Loop {
+  name: string;
+  config: LoopConfig;
+  state: LoopState;
+  /** What every iteration is shown. */
+  persistent: Memory;
+  /** What the next iteration is shown, and no other. */
+  working: Memory;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Settings to change; what is missing stays, what is `null` goes back to its default. */
+export interface LoopChange {
+  model?: string | null;
+  system?: string | null;
+  user?: string | null;
+  intervalMs?: number | null;
+  maxIterations?: number | null;
+  monitor?: Monitor | null;
+  budget?: Budget | null;
+  totalMicroDollars?: number | null;
+  /** Needs the scope `admin`. */
+  grants?: Grant[] | null;
+  backoff?: Backoff | null;
+  notify?: Notify | null;
+  workspace?: string | null;
+  tools?: string[] | null;
+}
+
+/** The settings of a loop. */
+export interface LoopConfig {
+  /** `provider/model` or an alias; the default model when missing. */
+  model?: string | null;
+  /** Fixed instructions. */
+  system?: string;
+  /** What is asked in each iteration. */
+  user?: string;
+  /** Between the end of an iteration and the next one. */
+  intervalMs: number;
+  /** Iterations of one start; 0 is no limit. */
+  maxIterations?: number;
+  monitor?: MonitorView | null;
+  /** Where one iteration must stop. */
+  budget?: BudgetView;
+  /** Money of all iterations of one start, in millionths of a dollar; the loop ends there. */
+  totalMicroDollars?: number | null;
+  /** What its iterations may do without being asked. */
+  grants?: GrantView[];
+  backoff?: BackoffView;
+  notify?: NotifyView | null;
+  /** The folder its tools and its monitor work in. */
+  workspace?: string | null;
+  /** Only these tools; all when missing, none when empty. */
+  tools?: string[] | null;
+}
+
+export interface LoopConfiguredPayload {
+  name: string;
+  config: LoopConfig;
+  /** The revisions of its memories, whose texts `loop.get` has. */
+  persistent: number;
+  working: number;
+}
+
+export interface LoopCreateParams {
+  /** Lower-case letters, digits and dashes. */
+  name: string;
+  config?: LoopChange;
+  persistent?: string | null;
+  working?: string | null;
+}
+
+export interface LoopDeleted {
+  name: string;
+}
+
+export interface LoopDeletedPayload {
+  name: string;
+}
+
+/** Why a loop ended. */
+export type LoopEnd =
+  /** Somebody stopped it. */
+  | "stopped"
+  /** Its last iteration is done. */
+  | "max-iterations"
+  /** Its money is used up. */
+  | "money"
+  /** Too many failures in a row. */
+  | "errors"
+  /** One iteration was asked for, and is done. */
+  | "once";
+
+export interface LoopErrorPayload {
+  name: string;
+  iteration?: number | null;
+  message: string;
+}
+
+export interface LoopHistoryParams {
+  /** The loop's name. */
+  name: string;
+  /** Only iterations before this one. */
+  before?: number | null;
+  /** At most this many; 50 when missing, 500 at the most. */
+  limit?: number | null;
+}
+
+export interface LoopIterationPayload {
+  name: string;
+  iteration: number;
+  sessionKey: string;
+}
+
+export interface LoopIterations {
+  iterations: Iteration[];
+  /** There are more: ask again before the last one. */
+  more?: boolean;
+}
+
+export interface LoopListParams {
+  /** Only those that run, or only those that do not. */
+  running?: boolean | null;
+}
+
+/** A memory and its revision, which rises by one with each change. */
+export interface LoopMemories {
+  revision: number;
+  text: string;
+  /** Who wrote this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself. */
+  by?: string;
+  /** Milliseconds since 1970. */
+  at?: number;
+  /** Earlier revisions, the newest first; only where they were asked for. */
+  earlier?: Memory[];
+}
+
+export interface LoopMonitorPayload {
+  name: string;
+  output: MonitorOutput;
+}
+
+export interface LoopNameParams {
+  /** The loop's name. */
+  name: string;
+}
+
+export interface LoopOnceParams {
+  /** The loop's name. */
+  name: string;
+  /** Makes repeating this request one iteration. */
+  idempotencyKey?: string | null;
+}
+
+/** Shows the memory when neither `text` nor `undo` is there. */
+export interface LoopPersistentParams {
+  /** The loop's name. */
+  name: string;
+  text?: string | null;
+  /** Goes back to the revision before, as a new revision. */
+  undo?: boolean;
+  /** Refuses when the memory is of another revision by now. */
+  ifRevision?: number | null;
+  /** Shows this many earlier revisions. */
+  earlier?: number | null;
+  /** The iteration that writes. Only the house itself sets it, for a call of that run. */
+  sessionKey?: string | null;
+}
+
+export type LoopPhase =
+  | "idle" | "stopping"
+  /** The monitor runs before the iteration. */
+  | "monitor"
+  /** The model is at work. */
+  | "prompt"
+  /** Until the next iteration. */
+  | "sleep";
+
+export interface LoopPromptPayload {
+  name: string;
+  iteration: number;
+  runId: RunId;
+  prompt: string;
+}
+
+export interface LoopResponsePayload {
+  name: string;
+  iteration: number;
+  runId: RunId;
+  response: string;
+}
+
+/** What a loop is doing. */
+export interface LoopState {
+  /** Whether it is wanted to run: it goes on after a restart. */
+  running: boolean;
+  phase: LoopPhase;
+  /** The iteration under way or the last one; 0 before the first. */
+  iteration: number;
+  /** How many iterations this start has begun. */
+  sinceStart: number;
+  /** The session of that iteration. */
+  sessionKey?: string | null;
+  /** Its run. */
+  runId?: RunId | null;
+  /** When the next iteration begins, while it sleeps. */
+  nextAt?: number | null;
+  /** The last answer. */
+  lastResponse?: string | null;
+  /** What the monitor last printed. */
+  monitor?: MonitorOutput | null;
+  /** Failures in a row. */
+  errors?: number;
+  lastError?: string | null;
+  /** Why it is not running, once it ran. */
+  stopped?: LoopEnd | null;
+  /** What this start has cost. */
+  cost?: Cost;
+}
+
+export interface LoopStatePayload {
+  name: string;
+  running: boolean;
+  phase: LoopPhase;
+  iteration: number;
+  nextAt?: number | null;
+  errors?: number;
+  cost?: Cost;
+}
+
+export interface LoopStoppedPayload {
+  name: string;
+  iteration: number;
+  end: LoopEnd;
+  /** The end in a sentence. */
+  message: string;
+}
+
+export interface LoopUpdateParams {
+  name: string;
+  config: LoopChange;
+}
+
+export interface LoopWorkingParams {
+  /** The loop's name. */
+  name: string;
+  text: string;
+}
+
+/** Loops without their memories and answers, which `loop.get` shows. */
+export interface Loops {
+  loops: Loop[];
+}
+
+/** A memory and its revision, which rises by one with each change. */
+export interface Memory {
+  revision: number;
+  text: string;
+  /** Who wrote this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself. */
+  by?: string;
+  /** Milliseconds since 1970. */
+  at?: number;
 }
 
 /** A message of a session. */
@@ -938,6 +1623,15 @@ export interface MethodDescription {
   params?: unknown;
   result?: unknown;
 }
+
+/** What becomes of slots that passed while nobody was there. */
+export type Missed =
+  /** The latest one is run, once. */
+  | "once"
+  /** Each of them is run, in order. */
+  | "all"
+  /** None of them is. */
+  | "skip";
 
 /** What the house does with a call that no stored rule covers. */
 export type Mode =
@@ -1009,6 +1703,49 @@ export interface Models {
   aliases: Alias[];
 }
 
+/**
+ * A command whose output the model is shown. Setting one is the person's act: it is run as it
+ * stands here, in the sandbox, and nothing else is.
+ */
+export interface Monitor {
+  /** A command line for bash. */
+  command: string;
+  /** Run every so often, apart from the iterations; before each iteration when missing. */
+  intervalMs?: number | null;
+  /** Whether it may reach the network. */
+  network?: boolean;
+  /** How long one run of it may take; 30 s when missing. */
+  timeoutMs?: number | null;
+}
+
+/** What a monitor printed, bounded: the beginning and the end of each stream. */
+export interface MonitorOutput {
+  /** When it ended, in milliseconds since 1970. */
+  at: number;
+  durationMs: number;
+  /** Missing when it was killed or did not start. */
+  exitCode?: number | null;
+  stdout: string;
+  stderr: string;
+  /** Why it has no exit code. */
+  problem?: string | null;
+}
+
+/**
+ * A command whose output the model is shown. Setting one is the person's act: it is run as it
+ * stands here, in the sandbox, and nothing else is.
+ */
+export interface MonitorView {
+  /** A command line for bash. */
+  command: string;
+  /** Run every so often, apart from the iterations; before each iteration when missing. */
+  intervalMs?: number | null;
+  /** Whether it may reach the network. */
+  network?: boolean;
+  /** How long one run of it may take; 30 s when missing. */
+  timeoutMs?: number | null;
+}
+
 /** An argument that a permission rule can match by what it names. */
 export interface Need {
   kind: NeedKind;
@@ -1029,10 +1766,35 @@ export type NeedKind =
   /** Something of the house itself: what such a call tells is no look inside the workspace. */
   | "house";
 
+/** Where results are told beside the history. */
+export interface Notify {
+  /** The key of a session that gets each result as a message. */
+  sessionKey: string;
+  /** Only failures. */
+  failuresOnly?: boolean;
+}
+
+/** Where results are told beside the history. */
+export interface NotifyView {
+  /** The key of a session that gets each result as a message. */
+  sessionKey: string;
+  /** Only failures. */
+  failuresOnly?: boolean;
+}
+
 /** Where a setting's value comes from; the later beats the earlier. */
 export type Origin = "default" | "file" | "env";
 
 export type OutputStream = "stdout" | "stderr";
+
+/** What becomes of a slot that comes due while the one before is under way. */
+export type Overlap =
+  /** It waits; at most one does, a later one is skipped. */
+  | "queue"
+  /** It is skipped. */
+  | "skip"
+  /** The one under way is stopped. */
+  | "replace";
 
 /** One part of a message. */
 export type Part =
@@ -1084,6 +1846,8 @@ export interface PermissionAddParams {
   runId?: RunId | null;
   /** The workspace of the calls; needed with scope `folder`. */
   folder?: string | null;
+  /** Only sessions whose key fits this; `*` at the end stands for any rest. */
+  sessions?: string | null;
   /** Only sessions of this kind. */
   kind?: string | null;
   /** Only runs that came by this channel. */
@@ -1332,6 +2096,8 @@ export interface Rule {
   runId?: RunId | null;
   /** The workspace of the calls; needed with scope `folder`. */
   folder?: string | null;
+  /** Only sessions whose key fits this; `*` at the end stands for any rest. */
+  sessions?: string | null;
   /** Only sessions of this kind. */
   kind?: string | null;
   /** Only runs that came by this channel. */
@@ -1840,6 +2606,54 @@ export interface Setting {
   live: boolean;
 }
 
+/** One time a job was due, and what became of it. */
+export interface Slot {
+  /** Rises with each slot of the house. */
+  number: number;
+  /** The job's id. */
+  taskId: string;
+  /** The job's name. */
+  name: string;
+  /** When it was due, in milliseconds since 1970. */
+  dueAt: number;
+  origin: SlotOrigin;
+  state: SlotState;
+  /** Why it was skipped, missed, stopped or failed. */
+  reason?: string | null;
+  /** How many due times before it this one stands for, where only the latest is run. */
+  standsFor?: number;
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  exitCode?: number | null;
+  /** The answer, or what the command printed, bounded. */
+  output?: string | null;
+  cost?: Cost;
+  /** How many times its work was begun. */
+  attempt?: number;
+  startedAt?: number | null;
+  endedAt?: number | null;
+}
+
+export type SlotOrigin =
+  | "schedule" | "webhook"
+  /** `cron.run`. */
+  | "manual";
+
+export type SlotState =
+  | "running"
+  /** Its time has come; the work has not begun. */
+  | "due"
+  /** It ran and succeeded. */
+  | "ran"
+  /** It ran and failed. */
+  | "failed"
+  /** It was not run, by a rule of the job. */
+  | "skipped"
+  /** It passed while nobody was there and is not run any more. */
+  | "missed"
+  /** It was begun and stopped. */
+  | "stopped";
+
 /** One request as the router saw it. */
 export interface Span {
   trace: string;
@@ -1929,6 +2743,8 @@ export interface Terms {
   runId?: RunId | null;
   /** The workspace of the calls; needed with scope `folder`. */
   folder?: string | null;
+  /** Only sessions whose key fits this; `*` at the end stands for any rest. */
+  sessions?: string | null;
   /** Only sessions of this kind. */
   kind?: string | null;
   /** Only runs that came by this channel. */
@@ -2207,6 +3023,27 @@ export interface WireError {
   /** How long to wait before trying again. */
   retryAfterMs?: number | null;
 }
+
+/** What a job does. */
+export type Work =
+  /** A run of the agent in a session of its own. */
+  | {
+    kind: "agent";
+  } & AgentWork
+  /** One iteration of a loop. */
+  | {
+    kind: "loop";
+    /** The loop's name. */
+    name: string;
+  }
+  /** A command, in the sandbox. Setting one is the person's act, bound to its bytes. */
+  | {
+    kind: "command";
+  } & CommandWork
+  /** What `HEARTBEAT.md` of the home says, if it says anything. */
+  | {
+    kind: "heartbeat";
+  } & HeartbeatWork;
 
 /** Every error code and the HTTP status it becomes. */
 export const HTTP_STATUS: Record<ErrorCode, number> = {

@@ -3,8 +3,8 @@
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
-    agent, audit, config, cost, daemon, gateway, log, model, permission, service, session, speech,
-    token, tool,
+    agent, audit, config, cost, cron, daemon, gateway, log, loops, model, permission, service,
+    session, speech, token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -21,6 +21,8 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     model::METHODS,
     service::METHODS,
     speech::METHODS,
+    loops::METHODS,
+    cron::METHODS,
 ];
 
 const EVENT_LISTS: &[&[EventSpec]] = &[
@@ -32,6 +34,8 @@ const EVENT_LISTS: &[&[EventSpec]] = &[
     permission::EVENTS,
     tool::EVENTS,
     service::EVENTS,
+    loops::EVENTS,
+    cron::EVENTS,
 ];
 
 pub fn methods() -> impl Iterator<Item = &'static MethodSpec> {

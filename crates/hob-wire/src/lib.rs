@@ -7,6 +7,7 @@
 //! - [`content`]: what a message is made of
 //! - [`work`]: what repeating a call does, where a run must stop and why it did
 //! - [`rule`]: stored rules, and the record of what was decided
+//! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
 //! - [`agentloop`]: the words of AgentLoop's clients, which speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
@@ -20,13 +21,16 @@ pub mod content;
 pub mod error;
 pub mod event;
 pub mod frame;
+mod given;
 pub mod id;
 pub mod limits;
 pub mod method;
 pub mod rooms;
 pub mod rule;
+pub mod schedule;
 pub mod scope;
 pub mod spoken;
+mod twin;
 pub mod work;
 
 pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};

@@ -83,6 +83,9 @@ terms! {
     /// The workspace of the calls; needed with scope `folder`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
+    /// Only sessions whose key fits this; `*` at the end stands for any rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sessions: Option<String>,
     /// Only sessions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kind: Option<String>,

@@ -2,6 +2,7 @@
 //! a call does, how far an approval reaches, where a run must stop and why it did.
 
 use crate::id::RunId;
+use crate::twin::twin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,22 +21,23 @@ pub enum Effect {
     Opaque,
 }
 
-/// Where a run must stop. What is missing takes the configured default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Budget {
-    /// Model calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u32>,
-    /// Tokens in and out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    /// Money, in millionths of a dollar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub micro_dollars: Option<u64>,
-    /// Time from its start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wall_ms: Option<u64>,
+twin! {
+    /// Where a run must stop. What is missing takes the configured default.
+    #[derive(Copy, Default)]
+    pub struct Budget / BudgetView {
+        /// Model calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub steps: Option<u32>,
+        /// Tokens in and out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub tokens: Option<u64>,
+        /// Money, in millionths of a dollar.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub micro_dollars: Option<u64>,
+        /// Time from its start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub wall_ms: Option<u64>,
+    }
 }
 
 /// Why a run ended.

@@ -108,6 +108,9 @@ pub struct RunParams {
     pub session_key: String,
     /// What to do, in words.
     pub task: String,
+    /// The kind of a session that is made for it; `main` when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// `provider/model` or an alias; the default model when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

@@ -1,0 +1,646 @@
+//! `loop.*`: prompts that are asked again and again, with memories, a monitor and their own last
+//! answer.
+//!
+//! A loop is named by a person. Each iteration is a run on a fresh session `loop:NAME:NUMBER` of
+//! the kind `loop`; numbers rise by one and are never used twice.
+
+use crate::event::events;
+use crate::id::RunId;
+use crate::method::{Cli, methods};
+use crate::rooms::agent::{Cause, Cost};
+pub use crate::schedule::{Grant, GrantView, Notify, NotifyView};
+use crate::twin::twin;
+use crate::work::{Budget, BudgetView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+methods! { "loops";
+    /// Makes a loop; it does not run yet.
+    Create = "loop.create" {
+        params: CreateParams, result: Loop, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Changes a loop; what is not named stays. A running one takes it up with its next iteration.
+    Update = "loop.update" {
+        params: UpdateParams, result: Loop, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Shows one loop.
+    Get = "loop.get" {
+        params: NameParams, result: Loop, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
+    /// Lists the loops by name.
+    List = "loop.list" {
+        params: ListParams, result: Loops, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
+    /// Starts a loop; one that runs already is a conflict.
+    Start = "loop.start" {
+        params: NameParams, result: Loop, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Stops a loop with its prompt, its monitor and its sleep. Answers when nothing of it works.
+    Stop = "loop.stop" {
+        params: NameParams, result: Loop, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Runs one iteration of a loop that is not running, and answers when it has begun.
+    Once = "loop.once" {
+        params: OnceParams, result: Loop, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Deletes a loop that is not running, with its history.
+    Delete = "loop.delete" {
+        params: NameParams, result: Deleted, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Lists iterations, the newest first.
+    History = "loop.history" {
+        params: HistoryParams, result: Iterations, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
+    /// Sets the working memory: what the next iteration is shown, and no other.
+    Working = "loop.working" {
+        params: WorkingParams, result: Memory, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+    /// Shows, sets or takes back the persistent memory. Every revision is kept.
+    Persistent = "loop.persistent" {
+        params: PersistentParams, result: Memories, scope: Control, effect: Keyed,
+        cli: Cli::Hidden,
+    }
+}
+
+events! { "loops";
+    /// An iteration began.
+    LoopIteration = "loop.iteration" {
+        payload: LoopIterationPayload, scope: Read, durability: Logged,
+    }
+    /// A monitor command ended.
+    LoopMonitor = "loop.monitor" {
+        payload: LoopMonitorPayload, scope: Read, durability: Volatile,
+    }
+    /// The prompt of an iteration was sent.
+    LoopPrompt = "loop.prompt" {
+        payload: LoopPromptPayload, scope: Read, durability: Logged,
+    }
+    /// An iteration was answered.
+    LoopResponse = "loop.response" {
+        payload: LoopResponsePayload, scope: Read, durability: Logged,
+    }
+    /// An iteration, a monitor or the loop itself failed.
+    LoopError = "loop.error" {
+        payload: LoopErrorPayload, scope: Read, durability: Logged,
+    }
+    /// A loop was made, changed, or one of its memories was.
+    LoopConfigured = "loop.config" {
+        payload: LoopConfiguredPayload, scope: Read, durability: Logged,
+    }
+    /// What a loop is doing has changed.
+    LoopStateChanged = "loop.state" {
+        payload: LoopStatePayload, scope: Read, durability: Logged,
+    }
+    /// A loop ended: stopped, at its last iteration, or given up.
+    LoopStopped = "loop.stopped" {
+        payload: LoopStoppedPayload, scope: Read, durability: Logged,
+    }
+    /// A loop was deleted.
+    LoopDeleted = "loop.deleted" {
+        payload: LoopDeletedPayload, scope: Read, durability: Logged,
+    }
+}
+
+/// The loop that Loop Runner's clients speak to.
+pub const DEFAULT_LOOP: &str = "default";
+/// The kind of the sessions that iterations have.
+pub const KIND: &str = "loop";
+/// The shortest interval of a loop or a monitor.
+pub const INTERVAL_MS_MIN: u64 = 1_000;
+/// The longest interval: a week.
+pub const INTERVAL_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// The interval unless told.
+pub const INTERVAL_MS: u64 = 5_000;
+/// Largest memory, prompt or instruction of a loop.
+pub const LOOP_TEXT_BYTES_MAX: usize = 256 * 1024;
+/// Longest name of a loop or a job.
+pub const LOOP_NAME_BYTES_MAX: usize = 64;
+
+/// The settings of a loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopConfig {
+    /// `provider/model` or an alias; the default model when missing.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Fixed instructions.
+    #[serde(default)]
+    pub system: String,
+    /// What is asked in each iteration.
+    #[serde(default)]
+    pub user: String,
+    /// Between the end of an iteration and the next one.
+    pub interval_ms: u64,
+    /// Iterations of one start; 0 is no limit.
+    #[serde(default)]
+    pub max_iterations: u32,
+    #[serde(default)]
+    pub monitor: Option<MonitorView>,
+    /// Where one iteration must stop.
+    #[serde(default)]
+    pub budget: BudgetView,
+    /// Money of all iterations of one start, in millionths of a dollar; the loop ends there.
+    #[serde(default)]
+    pub total_micro_dollars: Option<u64>,
+    /// What its iterations may do without being asked.
+    #[serde(default)]
+    pub grants: Vec<GrantView>,
+    #[serde(default)]
+    pub backoff: BackoffView,
+    #[serde(default)]
+    pub notify: Option<NotifyView>,
+    /// The folder its tools and its monitor work in.
+    #[serde(default)]
+    pub workspace: Option<String>,
+    /// Only these tools; all when missing, none when empty.
+    #[serde(default)]
+    pub tools: Option<Vec<String>>,
+}
+
+impl Default for LoopConfig {
+    fn default() -> Self {
+        LoopConfig {
+            model: None,
+            system: String::new(),
+            user: String::new(),
+            interval_ms: INTERVAL_MS,
+            max_iterations: 0,
+            monitor: None,
+            budget: BudgetView::default(),
+            total_micro_dollars: None,
+            grants: Vec::new(),
+            backoff: BackoffView::default(),
+            notify: None,
+            workspace: None,
+            tools: None,
+        }
+    }
+}
+
+twin! {
+    /// A command whose output the model is shown. Setting one is the person's act: it is run as it
+    /// stands here, in the sandbox, and nothing else is.
+    pub struct Monitor / MonitorView {
+        /// A command line for bash.
+        pub command: String,
+        /// Run every so often, apart from the iterations; before each iteration when missing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub interval_ms: Option<u64>,
+        /// Whether it may reach the network.
+        #[serde(default)]
+        pub network: bool,
+        /// How long one run of it may take; 30 s when missing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub timeout_ms: Option<u64>,
+    }
+}
+
+twin! {
+    /// What happens after an iteration that failed: the interval doubles with each in a row.
+    #[derive(Copy)]
+    pub struct Backoff / BackoffView {
+        /// The longest the interval grows to.
+        pub max_ms: u64,
+        /// Failures in a row after which the loop gives up; 0 is never.
+        pub errors_max: u32,
+    }
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff {
+            max_ms: 15 * 60 * 1_000,
+            errors_max: 10,
+        }
+    }
+}
+
+impl Default for BackoffView {
+    fn default() -> Self {
+        Backoff::default().into()
+    }
+}
+
+/// A loop as it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Loop {
+    pub name: String,
+    pub config: LoopConfig,
+    pub state: LoopState,
+    /// What every iteration is shown.
+    pub persistent: Memory,
+    /// What the next iteration is shown, and no other.
+    pub working: Memory,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+/// What a loop is doing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopState {
+    /// Whether it is wanted to run: it goes on after a restart.
+    pub running: bool,
+    pub phase: LoopPhase,
+    /// The iteration under way or the last one; 0 before the first.
+    pub iteration: u32,
+    /// How many iterations this start has begun.
+    pub since_start: u32,
+    /// The session of that iteration.
+    #[serde(default)]
+    pub session_key: Option<String>,
+    /// Its run.
+    #[serde(default)]
+    pub run_id: Option<RunId>,
+    /// When the next iteration begins, while it sleeps.
+    #[serde(default)]
+    pub next_at: Option<u64>,
+    /// The last answer.
+    #[serde(default)]
+    pub last_response: Option<String>,
+    /// What the monitor last printed.
+    #[serde(default)]
+    pub monitor: Option<MonitorOutput>,
+    /// Failures in a row.
+    #[serde(default)]
+    pub errors: u32,
+    #[serde(default)]
+    pub last_error: Option<String>,
+    /// Why it is not running, once it ran.
+    #[serde(default)]
+    pub stopped: Option<LoopEnd>,
+    /// What this start has cost.
+    #[serde(default)]
+    pub cost: Cost,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LoopPhase {
+    #[default]
+    Idle,
+    /// The monitor runs before the iteration.
+    Monitor,
+    /// The model is at work.
+    Prompt,
+    /// Until the next iteration.
+    Sleep,
+    Stopping,
+}
+
+/// Why a loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopEnd {
+    /// Somebody stopped it.
+    Stopped,
+    /// Its last iteration is done.
+    MaxIterations,
+    /// Its money is used up.
+    Money,
+    /// Too many failures in a row.
+    Errors,
+    /// One iteration was asked for, and is done.
+    Once,
+}
+
+/// What a monitor printed, bounded: the beginning and the end of each stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MonitorOutput {
+    /// When it ended, in milliseconds since 1970.
+    pub at: u64,
+    pub duration_ms: u64,
+    /// Missing when it was killed or did not start.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// Why it has no exit code.
+    #[serde(default)]
+    pub problem: Option<String>,
+}
+
+/// A memory and its revision, which rises by one with each change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    pub revision: u64,
+    pub text: String,
+    /// Who wrote this revision: a token's name, or `loop:NAME:NUMBER` for the loop itself.
+    #[serde(default)]
+    pub by: String,
+    /// Milliseconds since 1970.
+    #[serde(default)]
+    pub at: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Memories {
+    #[serde(flatten)]
+    pub memory: Memory,
+    /// Earlier revisions, the newest first; only where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Memory>,
+}
+
+/// One iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Iteration {
+    pub iteration: u32,
+    pub session_key: String,
+    #[serde(default)]
+    pub run_id: Option<RunId>,
+    pub prompt: String,
+    /// The answer; missing while it is under way.
+    #[serde(default)]
+    pub response: Option<String>,
+    #[serde(default)]
+    pub success: Option<bool>,
+    #[serde(default)]
+    pub cause: Option<Cause>,
+    /// Why it failed.
+    #[serde(default)]
+    pub message: Option<String>,
+    #[serde(default)]
+    pub cost: Cost,
+    pub started_at: u64,
+    #[serde(default)]
+    pub ended_at: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateParams {
+    /// Lower-case letters, digits and dashes.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "LoopChange::is_empty")]
+    pub config: LoopChange,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateParams {
+    pub name: String,
+    pub config: LoopChange,
+}
+
+/// Settings to change; what is missing stays, what is `null` goes back to its default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LoopChange {
+    #[serde(
+        default,
+        with = "crate::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<String>")]
+    pub model: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    #[serde(
+        default,
+        with = "crate::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<Monitor>")]
+    pub monitor: Option<Option<Monitor>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    #[serde(
+        default,
+        with = "crate::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<u64>")]
+    pub total_micro_dollars: Option<Option<u64>>,
+    /// Needs the scope `admin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Vec<Grant>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
+    #[serde(
+        default,
+        with = "crate::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<Notify>")]
+    pub notify: Option<Option<Notify>>,
+    #[serde(
+        default,
+        with = "crate::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<String>")]
+    pub workspace: Option<Option<String>>,
+    #[serde(
+        default,
+        with = "crate::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub tools: Option<Option<Vec<String>>>,
+}
+
+impl LoopChange {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == LoopChange::default()
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NameParams {
+    /// The loop's name.
+    pub name: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OnceParams {
+    /// The loop's name.
+    pub name: String,
+    /// Makes repeating this request one iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListParams {
+    /// Only those that run, or only those that do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<bool>,
+}
+
+/// Loops without their memories and answers, which `loop.get` shows.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Loops {
+    pub loops: Vec<Loop>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deleted {
+    pub name: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HistoryParams {
+    /// The loop's name.
+    pub name: String,
+    /// Only iterations before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u32>,
+    /// At most this many; 50 when missing, 500 at the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Iterations {
+    pub iterations: Vec<Iteration>,
+    /// There are more: ask again before the last one.
+    #[serde(default)]
+    pub more: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WorkingParams {
+    /// The loop's name.
+    pub name: String,
+    pub text: String,
+}
+
+/// Shows the memory when neither `text` nor `undo` is there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PersistentParams {
+    /// The loop's name.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Goes back to the revision before, as a new revision.
+    #[serde(default)]
+    pub undo: bool,
+    /// Refuses when the memory is of another revision by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_revision: Option<u64>,
+    /// Shows this many earlier revisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<u32>,
+    /// The iteration that writes. Only the house itself sets it, for a call of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_key: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopIterationPayload {
+    pub name: String,
+    pub iteration: u32,
+    pub session_key: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopMonitorPayload {
+    pub name: String,
+    pub output: MonitorOutput,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopPromptPayload {
+    pub name: String,
+    pub iteration: u32,
+    pub run_id: RunId,
+    pub prompt: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopResponsePayload {
+    pub name: String,
+    pub iteration: u32,
+    pub run_id: RunId,
+    pub response: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopErrorPayload {
+    pub name: String,
+    #[serde(default)]
+    pub iteration: Option<u32>,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopConfiguredPayload {
+    pub name: String,
+    pub config: LoopConfig,
+    /// The revisions of its memories, whose texts `loop.get` has.
+    pub persistent: u64,
+    pub working: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopStatePayload {
+    pub name: String,
+    pub running: bool,
+    pub phase: LoopPhase,
+    pub iteration: u32,
+    #[serde(default)]
+    pub next_at: Option<u64>,
+    #[serde(default)]
+    pub errors: u32,
+    #[serde(default)]
+    pub cost: Cost,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopStoppedPayload {
+    pub name: String,
+    pub iteration: u32,
+    pub end: LoopEnd,
+    /// The end in a sentence.
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopDeletedPayload {
+    pub name: String,
+}
