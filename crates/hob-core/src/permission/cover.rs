@@ -83,6 +83,14 @@ pub fn check_terms(terms: &Terms) -> Result<(), String> {
             "`kind` and `channel` take 1 to {NAME_BYTES_MAX} bytes."
         ));
     }
+    if terms.sessions.as_deref().is_some_and(|keys| {
+        let beginning = keys.strip_suffix('*').unwrap_or(keys);
+        beginning.is_empty() || keys.len() > NAME_BYTES_MAX || beginning.contains('*')
+    }) {
+        return Err(format!(
+            "`sessions` takes a key or its beginning with a '*' at the end, of at most {NAME_BYTES_MAX} bytes."
+        ));
+    }
     if terms
         .expires_ms
         .is_some_and(|ms| ms == 0 || ms > EXPIRES_MS_MAX)
@@ -145,6 +153,7 @@ impl Reading {
             || !self.fits_subject(facts, scene)
             || other(&terms.kind, scene.kind)
             || other(&terms.channel, scene.channel)
+            || !fits_sessions(terms.sessions.as_deref(), facts)
         {
             return Fit::No;
         }
@@ -206,6 +215,18 @@ impl Reading {
         } else {
             Fit::No
         }
+    }
+}
+
+/// Whether the call's session is one of those a rule is for, by its key.
+fn fits_sessions(keys: Option<&str>, facts: &Facts<'_>) -> bool {
+    let Some(keys) = keys else { return true };
+    let Some(key) = facts.context.session_key.as_deref() else {
+        return false;
+    };
+    match keys.strip_suffix('*') {
+        Some(beginning) => key.starts_with(beginning),
+        None => key == keys,
     }
 }
 

@@ -221,6 +221,30 @@ fn a_rule_is_for_its_run_session_folder_kind_and_channel() {
 }
 
 #[test]
+fn a_rule_for_some_sessions_is_for_no_others() {
+    let mut asked = writing("a");
+    asked.context.session_key = Some("loop:build:12".to_owned());
+    let for_sessions = |keys: &str| {
+        let mut terms = terms("write", Allow, Reach::Always);
+        terms.sessions = Some(keys.to_owned());
+        terms
+    };
+    for (keys, expected) in [
+        ("loop:build:*", Fit::Yes),
+        ("loop:build:12", Fit::Yes),
+        ("loop:build:1", Fit::No),
+        ("loop:buil:*", Fit::No),
+    ] {
+        assert_eq!(fit(for_sessions(keys), &asked), expected, "{keys}");
+    }
+    asked.context.session_key = None;
+    assert_eq!(fit(for_sessions("loop:build:*"), &asked), Fit::No);
+    for keys in ["", "*", "loop:*:1", "l**"] {
+        assert!(check_terms(&for_sessions(keys)).is_err(), "{keys}");
+    }
+}
+
+#[test]
 fn an_expired_rule_covers_nothing() {
     let mut old = rule("r", terms("write", Deny, Reach::Always));
     let asked = writing("a");

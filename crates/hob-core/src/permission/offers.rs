@@ -66,6 +66,7 @@ fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
         session_key: None,
         run_id: None,
         folder: None,
+        sessions: None,
         kind: None,
         channel: None,
         expires_ms: None,

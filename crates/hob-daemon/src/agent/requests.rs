@@ -227,7 +227,8 @@ impl Requests {
         if !failpoint::broken(19) {
             limits = limits.with(&params.budget.unwrap_or_default());
         }
-        let kind = params.channel.as_ref().map(|_| "channel".to_owned());
+        let of_channel = || params.channel.as_ref().map(|_| "channel".to_owned());
+        let kind = params.kind.clone().or_else(of_channel);
         let id = self.shared.new_run_id();
         self.accept_as(id, kind, limits, params).await
     }

@@ -40,6 +40,7 @@ fn terms(tool: &str, scope: Reach) -> Terms {
         session_key: (scope == Reach::Session).then(|| "chat:main".to_owned()),
         run_id: (scope == Reach::Run).then(|| run(1)),
         folder: (scope == Reach::Folder).then(|| "/w".to_owned()),
+        sessions: None,
         kind: None,
         channel: None,
         expires_ms: None,

@@ -101,6 +101,8 @@ pub fn calls(terms: &Terms) -> String {
         "*" => "at any host".to_owned(),
         host => format!("at {}", one_line(host)),
     }));
+    let sessions = terms.sessions.as_deref().map(one_line);
+    words.extend(sessions.map(|keys| format!("in {keys}")));
     let kind = terms.kind.as_deref().map(one_line);
     words.extend(kind.map(|kind| format!("of {kind} sessions")));
     let channel = terms.channel.as_deref().map(one_line);
@@ -140,6 +142,7 @@ pub fn add_words(terms: &Terms) -> Vec<String> {
     flags.extend(terms.session_key.clone().map(|key| ("session", key)));
     flags.extend(terms.run_id.map(|run| ("run", run.to_string())));
     flags.extend(terms.folder.clone().map(|folder| ("folder", folder)));
+    flags.extend(terms.sessions.clone().map(|keys| ("sessions", keys)));
     flags.extend(terms.kind.clone().map(|kind| ("kind", kind)));
     flags.extend(terms.channel.clone().map(|channel| ("channel", channel)));
     let expires = terms.expires_ms.map(hob_kit::duration::format_ms);

@@ -60,7 +60,7 @@ fn add() -> Command {
 }
 
 /// Which calls a rule covers, and what it says of them.
-fn what_flags() -> [Arg; 7] {
+fn what_flags() -> [Arg; 8] {
     [
         flag("tool", "NAME", "The tool; * at the end stands for any rest").required(true),
         flag(
@@ -79,6 +79,11 @@ fn what_flags() -> [Arg; 7] {
         flag("decision", "WORD", "What it says of them")
             .required(true)
             .value_parser(PossibleValuesParser::new(DECISIONS)),
+        flag(
+            "sessions",
+            "KEYS",
+            "Only in sessions of this key; loop:build:* for all that begin so",
+        ),
         flag("kind", "KIND", "Only in sessions of this kind"),
         flag("channel", "NAME", "Only for runs that came by this channel"),
     ]

@@ -32,6 +32,7 @@ fn terms(tool: &str, argument: Option<&str>) -> AddParams {
         session_key: None,
         run_id: None,
         folder: None,
+        sessions: None,
         kind: None,
         channel: None,
         expires_ms: None,
