@@ -13,6 +13,7 @@
 //! - [`speech`] has words spoken by one of those: `speech.say`
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
+//! - [`errand`] runs commands that a person set, [`grants`] keeps what a person granted with them
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
@@ -23,6 +24,8 @@ pub mod config;
 pub mod cost;
 pub mod daemon;
 pub mod door;
+pub mod errand;
+pub mod grants;
 pub mod library;
 pub mod log;
 pub mod model;

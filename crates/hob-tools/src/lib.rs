@@ -67,7 +67,7 @@ mod walk;
 pub mod web_fetch;
 mod write;
 
-pub use commands::{Commands, KEYS};
+pub use commands::{COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand};
 pub use ground::Ground;
 
 use hob_core::permission::{Approved, Work};

@@ -9,6 +9,8 @@ mod daemon;
 #[cfg(test)]
 mod docs;
 #[cfg(test)]
+mod errands;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod log;

@@ -2,13 +2,17 @@
 //! what a person is shown of it.
 //!
 //! - [`Errand`]: a command line in a folder of the workspace, checked
-//! - `walls`: the one sandbox policy of both
+//! - [`OwnCommand`]: a person's own command line, under the same policy
+//! - `walls`: the one sandbox policy of all of them
 //! - `scripts`: the files a command line runs, so that a person sees them
 //!
 //! Invariant: what cannot be enforced here is refused with the remedy, never run weaker.
 
+mod own;
 mod scripts;
 mod walls;
+
+pub use own::OwnCommand;
 
 use crate::beneath;
 use crate::outcome::failed;
@@ -27,7 +31,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Letters of one command line; the kernel takes 128 KiB of bytes.
-pub(crate) const COMMAND_CHARS_MAX: usize = 30_000;
+pub const COMMAND_CHARS_MAX: usize = 30_000;
 /// The longest time a command may take; the tool room waits a little longer.
 pub(crate) const TIMEOUT_MS_MAX: u64 = 230_000;
 /// What the room waits: a command's own deadline always comes first.
@@ -150,6 +154,11 @@ impl Commands {
             owners: Owners::default(),
         }
     }
+
+    /// What starts them.
+    pub fn spawner(&self) -> &Spawner {
+        &self.spawner
+    }
 }
 
 /// A command line and where it runs.
@@ -175,10 +184,13 @@ pub(crate) struct Said<'a> {
 impl Errand {
     /// Checks what a call says. Blocks.
     pub(crate) fn new(work: &Work, said: Said<'_>) -> Result<Errand, Refused> {
-        if said.command.contains('\0') || said.command.trim().is_empty() {
-            return Err(Refused("There is no command to run.".to_owned()));
-        }
-        let (root, workspace) = beneath::root(work.context.workspace.as_deref())?;
+        Errand::within(work.context.workspace.as_deref(), said)
+    }
+
+    /// Checks what is said to be run in a workspace. Blocks.
+    fn within(workspace: Option<&str>, said: Said<'_>) -> Result<Errand, Refused> {
+        check_command(said.command)?;
+        let (root, workspace) = beneath::root(workspace)?;
         let cwd = said.cwd.unwrap_or(".");
         beneath::check_path(cwd)?;
         let outside = || beneath::NotOpened::Outside(beneath::shorten(cwd));
@@ -249,7 +261,7 @@ impl Errand {
     }
 
     fn argv(&self) -> [&str; 3] {
-        ["bash", "-c", &self.command]
+        argv(&self.command)
     }
 
     /// Which level the walls would have, or why they cannot stand. Blocks.
@@ -268,6 +280,22 @@ impl Errand {
         policy.network = self.network;
         Ok(policy)
     }
+}
+
+fn argv(command: &str) -> [&str; 3] {
+    ["bash", "-c", command]
+}
+
+fn check_command(command: &str) -> Result<(), Refused> {
+    if command.contains('\0') || command.trim().is_empty() {
+        return Err(Refused("There is no command to run.".to_owned()));
+    }
+    if command.chars().count() > COMMAND_CHARS_MAX {
+        return Err(Refused(format!(
+            "The command has more than {COMMAND_CHARS_MAX} letters; put it into a script."
+        )));
+    }
+    Ok(())
 }
 
 /// What a call would do now.

@@ -30,14 +30,25 @@ pub(super) fn policy(
             root.display()
         )));
     }
+    let roots = [root.to_owned()];
+    let hidden = unseen(person_home, hidden);
+    Ok(Policy::workspace(&roots, person_home, hidden))
+}
+
+/// The policy where there is no workspace: nothing may be changed.
+pub(super) fn looking_only(person_home: Option<&Path>, hidden: &[PathBuf]) -> Policy {
+    Policy::workspace(&[], person_home, unseen(person_home, hidden))
+}
+
+/// What is hob's own, whichever home this daemon has.
+fn unseen(person_home: Option<&Path>, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut hidden = hidden.to_vec();
     if let Some(home) = person_home {
         hidden.extend(USUAL_HOMES.iter().map(|name| home.join(name)));
     }
     hidden.sort();
     hidden.dedup();
-    let roots = [root.to_owned()];
-    Ok(Policy::workspace(&roots, person_home, hidden))
+    hidden
 }
 
 /// Every place below a workspace that is there and protected. Blocks.

@@ -1,0 +1,257 @@
+//! Commands that a person set, and what a person granted with them: walls, bounds, stops, rules.
+
+use crate::fixture::{Fixture, code};
+use crate::permissions::{house_with, settings};
+use hob_bus::Call;
+use hob_daemon::errand::{Errand, Errands, OUTPUT_BYTES_MAX, record_set};
+use hob_daemon::grants::{self, Owner};
+use hob_daemon::tool::Commands;
+use hob_exec::{Spawner, SpawnerParts};
+use hob_kit::clock::Clock;
+use hob_kit::mask::Mask;
+use hob_kit::world::Env;
+use hob_wire::rooms::audit::ListParams as AuditParams;
+use hob_wire::rooms::permission::{Add, List, ListParams, Rule};
+use hob_wire::schedule::GrantView;
+use hob_wire::{ErrorCode, Scope, Scopes};
+use serde_json::json;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+fn errands(fixture: &Fixture) -> Errands {
+    let path = Env::capture().os("PATH").expect("a path").to_owned();
+    let spawner = Spawner::new(SpawnerParts {
+        shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
+        env: Env::from_pairs([("PATH", path)]),
+        tasks: fixture.tasks.clone(),
+        facts: None,
+    });
+    let commands = Commands::new(spawner, settings(""), None);
+    Errands::new(commands, &fixture.home, Clock::system())
+}
+
+fn errand(command: &str, workspace: Option<&tempfile::TempDir>) -> Errand {
+    let named = workspace.and_then(|folder| folder.path().to_str());
+    Errand {
+        command: command.to_owned(),
+        workspace: named.map(str::to_owned),
+        network: false,
+        timeout_ms: None,
+    }
+}
+
+#[tokio::test]
+async fn a_command_says_what_it_said_and_how_it_ended() {
+    let fixture = Fixture::new();
+    let errands = errands(&fixture);
+    let folder = tempfile::tempdir().expect("a folder");
+    let never = CancellationToken::new();
+    let told = errand(
+        "echo out; echo err >&2; echo x > made; exit 3",
+        Some(&folder),
+    );
+    let outcome = errands.run(&told, &never).await;
+    assert_eq!(outcome.exit_code, Some(3), "{outcome:?}");
+    assert_eq!((&*outcome.stdout, &*outcome.stderr), ("out\n", "err\n"));
+    assert_eq!(outcome.problem, None);
+    assert!(folder.path().join("made").exists());
+    fixture.close().await;
+}
+
+#[tokio::test]
+async fn without_a_folder_nothing_can_be_changed_and_hobs_home_is_unseen() {
+    let fixture = Fixture::new();
+    let errands = errands(&fixture);
+    let home = fixture.home.root().to_owned();
+    std::fs::write(home.join("owner.token"), "canary").expect("writes");
+    let command = format!(
+        "pwd; cat {0}/owner.token; echo x > {0}/x; echo x > /etc/hob-was-here; echo x > /tmp/mine && echo own",
+        home.display()
+    );
+    let never = CancellationToken::new();
+    let outcome = errands.run(&errand(&command, None), &never).await;
+    assert_eq!(outcome.stdout, "/\nown\n", "{outcome:?}");
+    assert!(!outcome.stderr.contains("canary"), "{outcome:?}");
+    assert!(!home.join("x").exists());
+    fixture.close().await;
+}
+
+#[tokio::test]
+async fn what_it_prints_is_bounded_and_stays_text() {
+    let fixture = Fixture::new();
+    let errands = errands(&fixture);
+    let never = CancellationToken::new();
+    let told = errand(
+        "echo first; for i in {1..20000}; do echo €€€€€€€€; done; echo last",
+        None,
+    );
+    let outcome = errands.run(&told, &never).await;
+    assert_eq!(outcome.exit_code, Some(0), "{:?}", outcome.problem);
+    let text = &outcome.stdout;
+    assert!(text.len() < OUTPUT_BYTES_MAX + 256, "{}", text.len());
+    assert!(text.starts_with("first\n") && text.ends_with("last\n"));
+    assert!(text.contains("left out") && !text.contains('\u{fffd}'));
+    fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_deadline_and_a_stop_end_everything_it_started() {
+    let fixture = Fixture::new();
+    let errands = errands(&fixture);
+    let folder = tempfile::tempdir().expect("a folder");
+    let tree = "(setsid sh -c 'trap \"\" TERM; while :; do date +%s%N > beat; sleep 0.05; done' &) ; touch began; sleep 600";
+    let mut told = errand(tree, Some(&folder));
+    told.timeout_ms = Some(1_500);
+    let outcome = errands.run(&told, &CancellationToken::new()).await;
+    assert_eq!(outcome.exit_code, None);
+    let problem = outcome.problem.expect("is told");
+    assert!(problem.contains("longer than 1500 ms"), "{problem}");
+    assert_still(&folder).await;
+    told.timeout_ms = None;
+    let stop = CancellationToken::new();
+    let asked = async {
+        // On a slow machine the first run may have ended before it made this.
+        let _ = std::fs::remove_file(folder.path().join("began"));
+        while !folder.path().join("began").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+        Instant::now()
+    };
+    let (asked, outcome) = tokio::join!(asked, errands.run(&told, &stop));
+    let took = asked.elapsed();
+    assert!(
+        outcome
+            .problem
+            .is_some_and(|problem| problem.contains("stopped"))
+    );
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert_still(&folder).await;
+    fixture.close().await;
+}
+
+/// The process that beats is gone.
+async fn assert_still(folder: &tempfile::TempDir) {
+    let beat = || std::fs::read(folder.path().join("beat")).unwrap_or_default();
+    let before = beat();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(beat(), before, "something of it lives");
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_told_and_wrong_bounds_are_refused() {
+    let fixture = Fixture::new();
+    let errands = errands(&fixture);
+    let never = CancellationToken::new();
+    let mut nowhere = errand("true", None);
+    nowhere.workspace = Some("/nowhere/at/all".to_owned());
+    let outcome = errands.run(&nowhere, &never).await;
+    assert!(outcome.problem.is_some() && outcome.exit_code.is_none());
+    assert!(errand(" ", None).check().is_err());
+    let mut long = errand("true", None);
+    long.timeout_ms = Some(u64::MAX);
+    assert!(long.check().is_err());
+    assert!(errand("true", None).check().is_ok());
+    fixture.close().await;
+}
+
+#[tokio::test]
+async fn setting_a_command_is_recorded_with_its_bytes() {
+    let fixture = Fixture::new();
+    let mask = Mask::new();
+    mask.add("hunter2-hunter2");
+    let told = errand("curl -H hunter2-hunter2 example.org", None);
+    let recorded = record_set(&fixture.store, &mask, "laptop", "loop:watch", &told).await;
+    recorded.expect("is recorded");
+    let listed = fixture.store.list_audit(AuditParams::default()).await;
+    let entry = listed.expect("lists").entries.swap_remove(0);
+    assert_eq!((&*entry.act, &*entry.by), ("own-act", "laptop"));
+    assert_eq!(entry.matter["for"], "loop:watch");
+    let command = entry.matter["command"].as_str().expect("is there");
+    assert!(command.starts_with("curl -H") && !command.contains("hunter2"));
+    assert_eq!(entry.matter["digest"].as_str().map(str::len), Some(64));
+    fixture.close().await;
+}
+
+fn grant(tool: &str, path: Option<&str>) -> GrantView {
+    GrantView {
+        tool: tool.to_owned(),
+        matches: std::iter::empty().collect(),
+        path: path.map(str::to_owned),
+        host: None,
+    }
+}
+
+const OWNER: Owner<'_> = Owner {
+    room: "loops",
+    kind: "loop",
+    name: "build",
+};
+
+async fn rules(fixture: &Fixture) -> Vec<Rule> {
+    let listed = fixture.caller().call::<List>(&ListParams::default()).await;
+    let mut rules = listed.expect("lists").rules;
+    rules.sort_by(|a, b| a.terms.tool.cmp(&b.terms.tool));
+    rules
+}
+
+#[tokio::test]
+async fn grants_are_rules_that_come_and_go_with_their_owner() {
+    let fixture = house_with("");
+    let own = json!({ "tool": "exec", "decision": "deny", "scope": "always", "sessions": "loop:build:*", "kind": "loop" });
+    let own = serde_json::from_value(own).expect("reads");
+    fixture.caller().call::<Add>(&own).await.expect("is stored");
+    let caller = fixture.bus.caller("loops");
+    let some = [
+        grant("write", Some("/srv")),
+        grant("edit", None),
+        grant("edit", None),
+    ];
+    for _ in 0..2 {
+        grants::settle(&caller, OWNER, &some)
+            .await
+            .expect("settles");
+        let rules = rules(&fixture).await;
+        let tools: Vec<&str> = rules.iter().map(|rule| &*rule.terms.tool).collect();
+        assert_eq!(tools, ["edit", "exec", "write"]);
+        assert_eq!(rules[2].terms.sessions.as_deref(), Some("loop:build:*"));
+        assert_eq!(rules[2].terms.kind.as_deref(), Some("loop"));
+        assert_eq!(rules[2].terms.path.as_deref(), Some("/srv"));
+    }
+    let other = Owner {
+        name: "other",
+        ..OWNER
+    };
+    grants::settle(&caller, other, &some[..1])
+        .await
+        .expect("settles");
+    grants::settle(&caller, OWNER, &some[1..2])
+        .await
+        .expect("settles");
+    assert_eq!(rules(&fixture).await.len(), 3);
+    grants::settle(&caller, OWNER, &[]).await.expect("settles");
+    grants::settle(&caller, other, &[]).await.expect("settles");
+    let left = rules(&fixture).await;
+    assert_eq!(left.len(), 1, "the person's own rule stays: {left:?}");
+    assert_eq!(left[0].terms.tool, "exec");
+    fixture.close().await;
+}
+
+#[test]
+fn granting_needs_admin_and_terms_that_a_rule_can_say() {
+    let call = |scope| Call {
+        caller: "someone".to_owned(),
+        surface: "ws",
+        scopes: Scopes::rank(scope),
+        trace: "t".into(),
+        connection: 1,
+    };
+    let refused = grants::check(&call(Scope::Control), OWNER, &[grant("write", None)]);
+    assert_eq!(code(refused), ErrorCode::Forbidden);
+    let wrong = grants::check(&call(Scope::Admin), OWNER, &[grant("", None)]);
+    assert_eq!(code(wrong), ErrorCode::InvalidParams);
+    let many = vec![grant("write", None); grants::GRANTS_MAX + 1];
+    let many = grants::check(&call(Scope::Admin), OWNER, &many);
+    assert_eq!(code(many), ErrorCode::InvalidParams);
+    grants::check(&call(Scope::Admin), OWNER, &[grant("write", None)]).expect("may be granted");
+}
