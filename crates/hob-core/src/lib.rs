@@ -11,6 +11,7 @@
 //! - [`picture`]: what kind of picture some bytes are
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
+//! - [`rounds`]: what a loop does next, and what it asks in each iteration
 //! - [`service`]: when a local service is started, watched, started again or given up
 //! - [`speech`]: a text in pieces to be spoken, and their sound in one file
 //! - [`turn`]: what an agent run does next
@@ -29,6 +30,7 @@ pub mod permission;
 pub mod picture;
 pub mod reconnect;
 pub mod retention;
+pub mod rounds;
 pub mod service;
 pub mod speech;
 pub mod turn;

@@ -1,0 +1,13 @@
+//! Loops: a prompt that is asked again and again. Pure.
+//!
+//! - [`Machine`]: one loop, from a start to its end
+//! - [`prompt`]: what an iteration asks
+//!
+//! Invariants: at most one iteration is under way; an iteration's number is used once; nothing
+//! begins after a stop; a loop that only fails slows down and, unless it is told never to, ends.
+
+mod machine;
+mod prompt;
+
+pub use machine::{Effect, Event, Machine, Policy, Saved, Under, Watch, wait_ms};
+pub use prompt::{Shown, Watched, prompt};
