@@ -5,6 +5,7 @@
 //! - [`fallback`]: tool calls in plain text
 //! - [`family`]: what a run that another run starts may do
 //! - [`follow`]: what a face shows of a run's stream, whatever was lost on the way
+//! - [`hook`]: whether a call of another system is genuine, and what it makes of a task
 //! - [`limiter`]: how many failed authentications a listener answers before it answers tersely
 //! - [`packs`]: the agents AgentLoop's clients know, and which one a message asks for
 //! - [`permission`]: whether a tool call may run, what a person is asked, what their yes is bound to
@@ -12,18 +13,19 @@
 //! - [`reconnect`]: when a client that lost its daemon tries again, and when it starts one
 //! - [`retention`]: how much of the event log is kept
 //! - [`rounds`]: what a loop does next, and what it asks in each iteration
+//! - [`schedule`]: when jobs are due, and what becomes of each time
 //! - [`service`]: when a local service is started, watched, started again or given up
 //! - [`speech`]: a text in pieces to be spoken, and their sound in one file
 //! - [`turn`]: what an agent run does next
 //!
-//! Invariants: no I/O, no async, no clock, no randomness; time comes in as monotonic milliseconds
-//! and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
+//! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
 pub mod context;
 pub mod failover;
 pub mod fallback;
 pub mod family;
 pub mod follow;
+pub mod hook;
 pub mod limiter;
 pub mod packs;
 pub mod permission;
@@ -31,6 +33,7 @@ pub mod picture;
 pub mod reconnect;
 pub mod retention;
 pub mod rounds;
+pub mod schedule;
 pub mod service;
 pub mod speech;
 pub mod turn;

@@ -1,0 +1,126 @@
+//! Who is let in, by each of the three proofs.
+
+use super::{Mark, REPLAY_MS, Refusal, secret, sign, verify};
+use std::collections::BTreeMap;
+
+const NOW: u64 = 1_800_000_000_000;
+const BODY: &[u8] = br#"{"action":"opened"}"#;
+
+fn headers(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    pairs.iter().map(own).collect()
+}
+
+fn made() -> String {
+    secret(b"the key of the house", "job-1", "n1")
+}
+
+#[test]
+fn a_secret_is_of_its_house_job_and_nonce() {
+    let all = [
+        made(),
+        secret(b"another key", "job-1", "n1"),
+        secret(b"the key of the house", "job-2", "n1"),
+        secret(b"the key of the house", "job-1", "n2"),
+    ];
+    for (index, one) in all.iter().enumerate() {
+        assert!(one.starts_with("hobhook_") && one.len() > 40);
+        assert!(all[index + 1..].iter().all(|other| other != one));
+    }
+    assert_eq!(made(), made());
+}
+
+#[test]
+fn a_bearer_token_opens() {
+    let good = headers(&[("authorization", &format!("Bearer {}", made()))]);
+    assert_eq!(verify(&made(), &good, BODY, NOW), Ok(Mark(None)));
+    let named = headers(&[
+        ("authorization", &format!("bearer {}", made())),
+        ("idempotency-key", "a b/1"),
+    ]);
+    assert_eq!(
+        verify(&made(), &named, BODY, NOW),
+        Ok(Mark(Some("id-ab1".to_owned())))
+    );
+    for wrong in [
+        "Bearer ",
+        "Bearer nonsense",
+        "Basic abc",
+        "nonsense",
+        &made(),
+    ] {
+        let wrong = headers(&[("authorization", wrong)]);
+        assert_eq!(
+            verify(&made(), &wrong, BODY, NOW),
+            Err(Refusal::Wrong),
+            "{wrong:?}"
+        );
+    }
+    assert_eq!(
+        verify(&made(), &headers(&[]), BODY, NOW),
+        Err(Refusal::Missing)
+    );
+}
+
+#[test]
+fn a_signature_with_a_time_opens_for_a_while() {
+    let at_s = NOW / 1_000;
+    let signed = |at_s, body: &[u8]| headers(&[("x-hob-signature", &sign(&made(), at_s, body))]);
+    let mark = verify(&made(), &signed(at_s, BODY), BODY, NOW).unwrap();
+    assert_eq!(
+        verify(&made(), &signed(at_s, BODY), BODY, NOW + 5_000),
+        Ok(mark.clone())
+    );
+    assert_ne!(
+        verify(&made(), &signed(at_s + 1, BODY), BODY, NOW),
+        Ok(mark)
+    );
+    assert_eq!(
+        verify(&made(), &signed(at_s, b"else"), BODY, NOW),
+        Err(Refusal::Wrong)
+    );
+    let later = NOW + REPLAY_MS + 1_000;
+    assert_eq!(
+        verify(&made(), &signed(at_s, BODY), BODY, later),
+        Err(Refusal::Stale)
+    );
+    let future = NOW - REPLAY_MS - 1_000;
+    assert_eq!(
+        verify(&made(), &signed(at_s, BODY), BODY, future),
+        Err(Refusal::Stale)
+    );
+    for wrong in ["", "t=1", "v1=00", "t=x,v1=00", "t=1,v1=zz", "t=1,v1="] {
+        let wrong = headers(&[("x-hob-signature", wrong)]);
+        assert_eq!(
+            verify(&made(), &wrong, BODY, NOW),
+            Err(Refusal::Wrong),
+            "{wrong:?}"
+        );
+    }
+}
+
+#[test]
+fn a_signature_of_the_body_is_known_by_delivery_or_body() {
+    // A signature made by another program: printf %s BODY | openssl dgst -sha256 -hmac It's...
+    let given = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    let known = headers(&[("x-hub-signature-256", given)]);
+    let opened = verify("It's a Secret to Everybody", &known, b"Hello, World!", NOW);
+    assert!(
+        matches!(&opened, Ok(Mark(Some(mark))) if mark.starts_with("body-")),
+        "{opened:?}"
+    );
+    let named = headers(&[
+        ("x-hub-signature-256", given),
+        ("x-github-delivery", "72d3162e-cc78"),
+    ]);
+    let opened = verify("It's a Secret to Everybody", &named, b"Hello, World!", NOW);
+    assert_eq!(opened, Ok(Mark(Some("id-72d3162e-cc78".to_owned()))));
+    let wrong = verify("another", &known, b"Hello, World!", NOW);
+    assert_eq!(wrong, Err(Refusal::Wrong));
+    // A wrong signature is not saved by a good token beside it.
+    let both = headers(&[
+        ("x-hub-signature-256", "sha256=00"),
+        ("authorization", &format!("Bearer {}", made())),
+    ]);
+    assert_eq!(verify(&made(), &both, BODY, NOW), Err(Refusal::Wrong));
+}

@@ -1,0 +1,160 @@
+//! What a schedule line says: five or six cron fields, a descriptor, `every …`, `at …` or
+//! `webhook`. Invariant: what is refused is refused with a sentence that shows the right form.
+
+use super::civil;
+use croner::parser::{CronParser, Seconds, Year};
+use croner::{Cron, CronComponent};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use std::sync::Arc;
+
+/// The shortest time between two slots.
+pub(super) const PERIOD_MS_MIN: u64 = 1_000;
+/// The longest; a hundred years are never.
+const PERIOD_MS_MAX: u64 = 36_525 * 86_400_000;
+/// The last year a cron line is looked at: a table of years is kept for each.
+const YEAR_MAX: u16 = 2_200;
+const LINE_BYTES_MAX: usize = 256;
+const DESCRIPTORS: [&str; 7] = [
+    "@hourly",
+    "@daily",
+    "@midnight",
+    "@weekly",
+    "@monthly",
+    "@yearly",
+    "@annually",
+];
+
+/// When a job is due.
+#[derive(Clone, Debug)]
+pub(super) enum Plan {
+    Cron {
+        cron: Arc<Cron>,
+        /// Each hour of the day is named, so that it counts hours as they pass and not as the
+        /// wall shows them.
+        hourly: bool,
+    },
+    Every {
+        period_ms: u64,
+    },
+    At {
+        at_ms: u64,
+    },
+    Webhook,
+}
+
+/// Reads a line; `at` without an offset is a time in `zone`.
+pub(super) fn read(line: &str, zone: &TimeZone) -> Result<Plan, String> {
+    if line.len() > LINE_BYTES_MAX || line.chars().any(char::is_control) {
+        return Err(format!(
+            "A schedule is one line of at most {LINE_BYTES_MAX} bytes."
+        ));
+    }
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match word.to_ascii_lowercase().as_str() {
+        "webhook" if rest.is_empty() => Ok(Plan::Webhook),
+        "every" | "@every" => every(rest.trim()),
+        "at" => at(rest.trim(), zone),
+        descriptor if descriptor.starts_with('@') => {
+            if !rest.is_empty() || !DESCRIPTORS.contains(&descriptor) {
+                return Err(format!(
+                    "'{line}' is no descriptor; there are {}.",
+                    DESCRIPTORS.join(", ")
+                ));
+            }
+            cron(descriptor)
+        }
+        _ if line.is_empty() => Err(forms("A schedule is missing")),
+        _ => match line.split_whitespace().count() {
+            5 | 6 => cron(line),
+            _ => Err(forms(&format!("'{line}' is no schedule"))),
+        },
+    }
+}
+
+fn forms(what: &str) -> String {
+    format!(
+        "{what}; write cron fields such as '0 9 * * MON-FRI', '@daily', 'every 10m', 'at 2026-12-24T18:00' or 'webhook'."
+    )
+}
+
+fn cron(line: &str) -> Result<Plan, String> {
+    let parser = CronParser::builder()
+        .seconds(Seconds::Optional)
+        .year(Year::Disallowed)
+        .build();
+    let wrong = |why: String| format!("The cron fields '{line}' cannot be read: {why}");
+    let mut cron = parser
+        .parse(line)
+        .map_err(|error| wrong(error.to_string()))?;
+    let mut years = CronComponent::new(1, YEAR_MAX, 0, 0);
+    years.parse("*").map_err(|error| wrong(error.to_string()))?;
+    cron.pattern.years = years;
+    let hourly = (0..24).all(|hour| cron.pattern.hour_match(hour).unwrap_or(false));
+    Ok(Plan::Cron {
+        cron: Arc::new(cron),
+        hourly,
+    })
+}
+
+fn every(text: &str) -> Result<Plan, String> {
+    let period_ms = period(text).ok_or_else(|| {
+        format!("'every {text}' has no duration; write one such as every 45s, every 10m, every 1h30m or every 7d.")
+    })?;
+    if period_ms < PERIOD_MS_MIN {
+        return Err("A job runs at most once a second: `every 1s`.".to_owned());
+    }
+    if period_ms > PERIOD_MS_MAX {
+        return Err("`every` takes at most a hundred years.".to_owned());
+    }
+    Ok(Plan::Every { period_ms })
+}
+
+/// `1h30m`, `45s`, `500ms`: numbers with units, one after the other.
+fn period(text: &str) -> Option<u64> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let mut rest = text.as_str();
+    let mut sum_ms = 0u64;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, after) = rest.split_at(digits);
+        let letters = after
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(letters);
+        let unit_ms: u64 = match unit {
+            "ms" => 1,
+            "s" | "sec" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            "w" => 7 * 86_400_000,
+            _ => return None,
+        };
+        let part: u64 = number.parse().ok()?;
+        sum_ms = sum_ms.checked_add(part.checked_mul(unit_ms)?)?;
+        rest = after;
+    }
+    Some(sum_ms)
+}
+
+fn at(text: &str, zone: &TimeZone) -> Result<Plan, String> {
+    let wrong = || {
+        format!(
+            "'at {text}' names no time; write it as at 2026-12-24T18:00, or with an offset as in 2026-12-24T18:00+01:00."
+        )
+    };
+    // A time with an offset names an instant; without one it is a time on the wall.
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        let at_ms = u64::try_from(instant.as_millisecond()).map_err(|_| wrong())?;
+        return Ok(Plan::At { at_ms });
+    }
+    let wall = text.parse::<DateTime>().map_err(|_| wrong())?;
+    let at_ms = civil::instant(zone, wall).ok_or_else(wrong)?;
+    Ok(Plan::At { at_ms })
+}
