@@ -1,8 +1,9 @@
 //! `agent.chat`: a conversation its caller keeps. The same machine and the same failover as a
 //! run's, in memory: nothing is stored but the ledger, so nothing is resumed.
 //!
-//! Invariants: every model call is in the ledger, reserved before and settled or marked unknown
-//! after; a call of a client's tool ends the answer; stopping reaches the provider at once.
+//! Invariants: every model call is in the ledger, reserved before (one that costs nothing, while it
+//! is made) and settled or marked unknown after; a call of a client's tool ends the answer;
+//! stopping reaches the provider at once.
 
 use super::advance::add_cost;
 use super::answers::text_of;

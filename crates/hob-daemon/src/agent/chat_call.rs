@@ -26,7 +26,11 @@ impl Chat {
     ) -> Result<Option<Vec<Effect>>, WireError> {
         let order = self.order().await?;
         let key = format!("{}/{step}/{attempt}", self.params.chat_id);
-        self.reserve(&order, &key).await?;
+        // What costs nothing needs no budget's yes: its row is written while the model thinks.
+        let free = order.reserved == Some(0);
+        if !free {
+            self.reserve(&order, &key).await?;
+        }
         tokio::time::sleep(Duration::from_millis(std::mem::take(&mut self.wait_ms))).await;
         self.voice.begin(step, attempt);
         let voice = Arc::clone(&self.voice);
@@ -35,7 +39,12 @@ impl Chat {
             heard = true;
             voice.say(piece);
         };
-        let answer = order.candidate.ask(&order.prompt, &mut say).await;
+        let asked = async { Ok(order.candidate.ask(&order.prompt, &mut say).await) };
+        let answer = if free {
+            tokio::try_join!(self.reserve(&order, &key), asked)?.1
+        } else {
+            asked.await?
+        };
         match answer {
             Ok(reply) => self.reply(&order, reply).await,
             Err(error) => self.failure(&order, &error, heard).await.map(Some),
