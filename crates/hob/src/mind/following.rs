@@ -13,6 +13,7 @@ use super::talk::{Interrupts, Setting};
 use crate::commands::events::document;
 use crate::failure::{Exit, Failure};
 use crate::terminal::Terminal;
+use crate::ticker::Ticker;
 use hob_client::{ClientError, Event, EventStream, Item, LinkState};
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{Abort, RunCompletedPayload, RunOf, RunSelector, RunState, RunView};
@@ -31,6 +32,11 @@ const END_WAIT: Duration = Duration::from_secs(5);
 /// How long stopping a run may take when nobody reads its words any more.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a model may be silent before a person is told that it is waited for.
+const SILENCE_TOLD_AFTER: Duration = Duration::from_secs(1);
+/// Between two looks at how long it has been silent.
+const SILENCE_LOOK: Duration = Duration::from_millis(250);
+
 /// A run being followed.
 pub(super) struct Following<'c> {
     setting: Setting<'c>,
@@ -47,6 +53,8 @@ pub(super) struct Following<'c> {
     /// Events that came while a question was on the screen.
     backlog: VecDeque<Event>,
     ending: Ending,
+    /// How long nothing of the run has been seen, for a person; a local model may have to start.
+    silence: Option<Ticker>,
     /// When to stop waiting for the end of a stopped run.
     leave_at: Option<Instant>,
 }
@@ -58,11 +66,15 @@ enum Woken {
     Replied(Reply),
     Link,
     Overdue,
+    Silence,
 }
 
 impl<'c> Following<'c> {
     pub(super) fn new(setting: Setting<'c>, stream: EventStream, of: RunOf, step: u32) -> Self {
+        let screen = setting.context.terminal.asides();
+        let for_a_person = screen.rows.is_some() && !setting.context.terminal.json;
         Following {
+            silence: for_a_person.then(|| Ticker::new(screen, false)),
             link: stream.state(),
             stream,
             run: of.run_id,
@@ -117,6 +129,7 @@ impl<'c> Following<'c> {
                 () = interrupts.next() => Woken::Interrupted,
                 Ok(()) = self.link.changed() => Woken::Link,
                 () = overdue(self.leave_at) => Woken::Overdue,
+                () = tokio::time::sleep(SILENCE_LOOK), if self.silence.is_some() => Woken::Silence,
             };
             self.wake(woken)?;
         }
@@ -129,7 +142,16 @@ impl<'c> Following<'c> {
     }
 
     fn wake(&mut self, woken: Woken) -> Result<(), Failure> {
+        if !matches!(woken, Woken::Silence)
+            && let Some(silence) = &mut self.silence
+        {
+            silence.clear();
+        }
         match woken {
+            Woken::Silence => {
+                self.tell_silence();
+                Ok(())
+            }
             Woken::Item(Some(Ok(Item::Event(event)))) => self.arrived(event),
             // The log lost some of it: the run itself knows how it stands.
             Woken::Item(Some(Ok(Item::Gap(_)))) => {
@@ -155,6 +177,16 @@ impl<'c> Following<'c> {
                 });
                 Ok(())
             }
+        }
+    }
+
+    fn tell_silence(&mut self) {
+        let silent = self.began.elapsed();
+        if let Some(silence) = &mut self.silence
+            && silent >= SILENCE_TOLD_AFTER
+            && !self.duty.is_asking()
+        {
+            silence.show(&format!("  waiting for the model … {} s", silent.as_secs()));
         }
     }
 
@@ -188,6 +220,9 @@ impl<'c> Following<'c> {
         if terminal.json {
             terminal.document(&document(event))?;
             terminal.flush()?;
+        }
+        if !matches!(heard, Heard::Other) {
+            self.silence = None;
         }
         match heard {
             Heard::Piece(delta) => {
