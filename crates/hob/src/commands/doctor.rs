@@ -17,7 +17,7 @@ pub fn command() -> Command {
         .about("Looks for what is broken, and says how to fix it")
         .long_about(
             "Looks at the home and its permissions, disk space, config, sandbox, lock, daemon, \
-             socket, port, store, services and what a local model needs. Changes nothing and leaves nothing running; exits with 1 when something is broken.",
+             socket, port, store, services, loops, jobs and what a local model needs. Changes nothing and leaves nothing running; exits with 1 when something is broken.",
         )
         .after_help(text::examples(&[
             "hob doctor".to_owned(),

@@ -7,12 +7,14 @@ pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod cost;
+pub mod cron;
 pub mod daemon;
 pub mod doctor;
 pub mod down;
 pub mod events;
 pub mod help;
 pub mod logs;
+pub mod loops;
 pub mod permission;
 pub mod restart;
 pub mod room;
@@ -21,6 +23,7 @@ pub mod run;
 pub mod say;
 pub mod service;
 pub mod speech_server;
+pub mod standing;
 pub mod status;
 pub mod token;
 pub mod trace;
@@ -69,6 +72,8 @@ pub fn table() -> &'static [Entry] {
         restart,
         status,
         service,
+        loops,
+        cron,
         events,
         rpc,
         trace,
@@ -86,8 +91,9 @@ pub fn table() -> &'static [Entry] {
 pub fn minds_interrupts(matches: &ArgMatches) -> bool {
     match matches.subcommand() {
         Some(("ask" | "chat", _)) => true,
-        // It says how to come back to what goes on without it.
+        // They say how to come back to what goes on without them.
         Some(("service", matches)) => matches.subcommand_name() == Some("install"),
+        Some(("loop", matches)) => loops::watches(matches),
         _ => false,
     }
 }

@@ -8,6 +8,7 @@ use crate::tree::text;
 use clap::{ArgMatches, Command};
 use hob_client::Client;
 use hob_wire::rooms::daemon::{DaemonStatus, Status, StatusParams, StoreState};
+use hob_wire::rooms::loops;
 use serde_json::{Value, json};
 
 pub fn command() -> Command {
@@ -28,10 +29,17 @@ pub async fn show(context: &Context) -> Result<(), Failure> {
     let terminal = &context.terminal;
     if let Some(client) = context.running_client().await? {
         let status = of_daemon(&client).await?;
+        let duties = Duties::of(&client).await;
         if terminal.json {
-            return Ok(terminal.document(&document(&status))?);
+            let mut document = document(&status);
+            if let Some(fields) = document.as_object_mut() {
+                duties.add_to(fields);
+            }
+            return Ok(terminal.document(&document)?);
         }
-        return Ok(terminal.lines(lines(&status, terminal.screen()))?);
+        let screen = terminal.screen();
+        let lines = lines(&status, screen).into_iter();
+        return Ok(terminal.lines(lines.chain(duties.line(screen)))?);
     }
     let home = context.world.home.root().display().to_string();
     if terminal.json {
@@ -109,6 +117,61 @@ fn store_lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
     lines
 }
 
+/// What the house does by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Duties {
+    loops_running: u64,
+    jobs: u64,
+    /// The job that is due next, and when.
+    next: Option<(String, u64)>,
+}
+
+impl Duties {
+    /// Nothing where the rooms cannot be asked: the daemon is what this command is about.
+    async fn of(client: &Client) -> Duties {
+        let params = loops::ListParams {
+            running: Some(true),
+        };
+        let running = client.call::<loops::List>(&params).await;
+        let running = running.map(|found| found.loops.len()).unwrap_or_default();
+        let jobs = super::cron::all(client).await;
+        let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
+        let due = jobs.iter().filter(|job| job.enabled).filter_map(|job| {
+            let at = *job.next.first()?;
+            Some((job.terms.name.clone(), at))
+        });
+        Duties {
+            loops_running: running as u64,
+            next: due.min_by_key(|(_, at)| *at),
+            jobs: jobs.len() as u64,
+        }
+    }
+
+    fn add_to(&self, fields: &mut serde_json::Map<String, Value>) {
+        let next = self.next.as_ref();
+        let next = next.map(|(name, at)| json!({ "name": name, "at": at }));
+        fields.insert("loopsRunning".to_owned(), self.loops_running.into());
+        fields.insert("jobs".to_owned(), self.jobs.into());
+        fields.insert("nextJob".to_owned(), next.unwrap_or_default());
+    }
+
+    /// `2 loops, 5 jobs, next tidy in 3 min`; nothing where there is nothing.
+    fn line(&self, screen: &Screen) -> Option<String> {
+        let running = (self.loops_running > 0).then(|| count(self.loops_running, "running loop"));
+        let jobs = (self.jobs > 0).then(|| count(self.jobs, "job"));
+        let next = self.next.as_ref().map(|(name, at)| {
+            let name = crate::render::words::one_line(name);
+            format!("next {name} {}", moment::until(*at, screen))
+        });
+        let parts: Vec<String> = [running, jobs, next].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| pair("Works", &parts.join(", "), screen))
+    }
+}
+
 fn pair(name: &str, text: &str, screen: &Screen) -> String {
     format!("{}  {text}", screen.paint(Tone::Quiet, &pad(name, 8)))
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

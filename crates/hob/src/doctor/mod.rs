@@ -8,6 +8,7 @@ mod home;
 mod sandbox;
 mod services;
 mod store;
+mod work;
 
 use crate::context::Context;
 use crate::settings;
@@ -94,6 +95,7 @@ async fn examine_home(context: &Context) -> Vec<Finding> {
     findings.extend(store::examine(home, running.as_ref()));
     if running.is_some() {
         findings.extend(services::examine(context).await);
+        findings.extend(work::examine(context).await);
     }
     findings
 }

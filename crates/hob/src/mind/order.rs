@@ -82,26 +82,34 @@ fn budget_flags() -> [Arg; 4] {
 /// What the flags say, for a task and a session still to be named.
 pub fn params(context: &Context, matches: &ArgMatches) -> Result<RunParams, Failure> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
-    let tools = matches.get_many::<String>("tools");
-    let tools: Option<Vec<String>> = tools.map(|names| names.cloned().collect());
-    let budget = Budget {
-        steps: matches.get_one::<u32>("budget-steps").copied(),
-        tokens: matches.get_one::<u64>("budget-tokens").copied(),
-        micro_dollars: matches.get_one::<u64>("budget-dollars").copied(),
-        wall_ms: matches.get_one::<u64>("budget-time").copied(),
-    };
+    let budget = budget(matches);
     Ok(RunParams {
         model: text("model"),
-        tools: if matches.get_flag("no-tools") {
-            Some(Vec::new())
-        } else {
-            tools
-        },
+        tools: tools(matches),
         budget: (budget != Budget::default()).then_some(budget),
         workspace: workspace(context, text("workspace"))?,
         idempotency_key: Some(fresh_id(&context.world.dice)),
         ..RunParams::default()
     })
+}
+
+/// The tools that were named; none at all is an empty list.
+pub fn tools(matches: &ArgMatches) -> Option<Vec<String>> {
+    if matches.get_flag("no-tools") {
+        return Some(Vec::new());
+    }
+    let named = matches.get_many::<String>("tools");
+    named.map(|names| names.cloned().collect())
+}
+
+/// The limits that were named.
+pub fn budget(matches: &ArgMatches) -> Budget {
+    Budget {
+        steps: matches.get_one::<u32>("budget-steps").copied(),
+        tokens: matches.get_one::<u64>("budget-tokens").copied(),
+        micro_dollars: matches.get_one::<u64>("budget-dollars").copied(),
+        wall_ms: matches.get_one::<u64>("budget-time").copied(),
+    }
 }
 
 /// A name that nobody else has.
@@ -137,7 +145,11 @@ pub fn workspace(context: &Context, named: Option<String>) -> Result<Option<Stri
 /// reach as far. Looking around in it is what they may well want, so it is no refusal.
 pub fn wide_place(context: &Context, params: &RunParams) -> Option<String> {
     let has_tools = params.tools.as_ref().is_none_or(|tools| !tools.is_empty());
-    let folder = params.workspace.as_deref().filter(|_| has_tools)?;
+    wide_folder(context, params.workspace.as_deref().filter(|_| has_tools)?)
+}
+
+/// The same of a folder alone.
+pub fn wide_folder(context: &Context, folder: &str) -> Option<String> {
     let home = context.world.env.os("HOME");
     let home = home.and_then(|home| std::fs::canonicalize(home).ok());
     let what = match Path::new(folder) {
@@ -246,7 +258,7 @@ pub fn schema(matches: &ArgMatches) -> Result<Option<Value>, Failure> {
 }
 
 /// A file's bytes, or nothing if there are more than `max`.
-fn read_up_to(file: &str, max: usize) -> Result<Option<Vec<u8>>, Failure> {
+pub fn read_up_to(file: &str, max: usize) -> Result<Option<Vec<u8>>, Failure> {
     let unreadable =
         |error: std::io::Error| Failure::usage(format!("'{file}' cannot be read: {error}."));
     let open = std::fs::File::open(Path::new(file)).map_err(unreadable)?;

@@ -7,6 +7,8 @@
 pub mod audit;
 pub mod chat;
 pub mod costs;
+pub mod jobs;
+pub mod loops;
 pub mod model;
 pub mod moment;
 pub mod rules;
@@ -14,6 +16,7 @@ pub mod runs;
 pub mod services;
 pub mod special;
 pub mod table;
+pub mod terms;
 pub mod tool;
 pub mod value;
 pub mod words;

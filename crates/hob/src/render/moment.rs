@@ -53,6 +53,40 @@ pub fn span(ms: u64) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
+/// How far off a time is: `in 12 min`, `in 3 h 5 min`; its date and time when that is a day or more.
+pub fn until(at_ms: u64, screen: &Screen) -> String {
+    let left = at_ms.saturating_sub(screen.now_ms);
+    match left {
+        0 => "now".to_owned(),
+        1..DAY_MS => format!("in {}", about(left)),
+        _ => short(at_ms, screen),
+    }
+}
+
+/// How long ago a time was: `3 min ago`; its date and time when that is a day or more.
+pub fn ago(at_ms: u64, screen: &Screen) -> String {
+    let passed = screen.now_ms.saturating_sub(at_ms);
+    match passed {
+        0..1_000 => "now".to_owned(),
+        1_000..HOUR_MS => format!("{} ago", about(passed)),
+        HOUR_MS..DAY_MS => format!("{} h ago", passed / HOUR_MS),
+        _ => short(at_ms, screen),
+    }
+}
+
+const HOUR_MS: u64 = 60 * 60 * 1_000;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// A span as precise as its size deserves: seconds only where there are no minutes.
+fn about(ms: u64) -> String {
+    let seconds = ms.div_ceil(1_000);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        _ => span(seconds / 60 * 60_000),
+    }
+}
+
 /// Microseconds with a fitting unit.
 pub fn micros(count: u64) -> String {
     match count {

@@ -12,7 +12,7 @@ use crate::commands;
 use clap::{Arg, ArgAction, Command};
 
 /// Where the rooms' commands stand among hob's own: after those that ask, start and stop.
-const ROOMS_AFTER: usize = 13;
+const ROOMS_AFTER: usize = 15;
 
 /// The whole tree.
 pub fn command() -> Command {

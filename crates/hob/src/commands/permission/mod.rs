@@ -15,6 +15,7 @@ use hob_wire::rooms::permission::{
     PendingParams, Question, Remove, RemoveParams,
 };
 use hob_wire::work::ToolContext;
+pub(super) use terms::{known, named, real, warn};
 
 /// Rules of a page unless the person says otherwise.
 const PAGE: u32 = 50;

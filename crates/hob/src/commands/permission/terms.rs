@@ -89,7 +89,7 @@ pub(super) async fn complete(
 
 /// A path as it really is, absolute and without symlinks. What does not exist yet is named below
 /// the last folder that does. A daemon elsewhere has folders of its own.
-fn real(context: &Context, path: &str) -> Result<String, Failure> {
+pub(in crate::commands) fn real(context: &Context, path: &str) -> Result<String, Failure> {
     let wrong = |why: &dyn std::fmt::Display| {
         Failure::usage(format!("'{}' cannot be used: {why}.", one_line(path)))
     };
@@ -155,7 +155,7 @@ fn pairs(matches: &ArgMatches, flag: &str) -> Result<BTreeMap<String, String>, F
 }
 
 /// The tools there are now; none when nobody can say.
-pub(super) async fn known(client: &Client) -> Vec<ToolSpec> {
+pub(in crate::commands) async fn known(client: &Client) -> Vec<ToolSpec> {
     let found = client.call::<List>(&ListParams::default()).await;
     found.map(|found| found.tools).unwrap_or_default()
 }
@@ -166,7 +166,7 @@ fn tool<'t>(known: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
 }
 
 /// Says what a rule names that is not there now: the tool's service may only be away.
-pub(super) fn warn(known: &[ToolSpec], terms: &AddParams, context: &Context) {
+pub(in crate::commands) fn warn(known: &[ToolSpec], terms: &AddParams, context: &Context) {
     let screen = context.terminal.asides();
     for line in warnings(known, terms) {
         Terminal::note(screen.paint(crate::render::Tone::Warning, &line));
@@ -266,7 +266,7 @@ pub(super) fn arguments(
 }
 
 /// A word of the wire by its spelling.
-pub(super) fn named<T: DeserializeOwned>(word: &str) -> Option<T> {
+pub(in crate::commands) fn named<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 

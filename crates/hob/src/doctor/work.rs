@@ -1,0 +1,72 @@
+//! What the house does by itself: loops that gave up, and jobs that hob disabled or that fail.
+
+use super::{Finding, Level};
+use crate::commands::cron;
+use crate::context::Context;
+use crate::render::words::{count, one_line};
+use hob_wire::rooms::cron::{Job, SlotState};
+use hob_wire::rooms::loops::{List, ListParams, Loop, LoopEnd};
+
+pub(super) async fn examine(context: &Context) -> Vec<Finding> {
+    let Ok(Some(client)) = context.home_client().await else {
+        return Vec::new();
+    };
+    let listed = client.call_again::<List>(&ListParams::default()).await;
+    let loops = listed.map(|found| found.loops).unwrap_or_default();
+    let jobs = cron::all(&client).await;
+    let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
+    judge(&loops, &jobs)
+}
+
+fn judge(loops: &[Loop], jobs: &[Job]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = loops.iter().filter_map(of_loop).collect();
+    findings.extend(jobs.iter().filter_map(of_job));
+    let running = loops.iter().filter(|it| it.state.running).count();
+    if findings.is_empty() && !(loops.is_empty() && jobs.is_empty()) {
+        let enabled = jobs.iter().filter(|job| job.enabled).count();
+        let loops = count(running as u64, "running loop");
+        let jobs = count(enabled as u64, "enabled job");
+        findings.push(Finding::well("work", format!("{loops}, {jobs}")));
+    }
+    findings
+}
+
+fn of_loop(one: &Loop) -> Option<Finding> {
+    let gave_up = !one.state.running && one.state.stopped == Some(LoopEnd::Errors);
+    let name = one_line(&one.name);
+    let why = one.state.last_error.as_deref().map(one_line);
+    gave_up.then(|| {
+        Finding::bad(
+            Level::Warning,
+            "loop",
+            format!("{name} gave up. {}", why.unwrap_or_default()).trim_end(),
+            format!("hob loop history {name}; then hob loop start {name}"),
+        )
+    })
+}
+
+fn of_job(job: &Job) -> Option<Finding> {
+    let name = one_line(&job.terms.name);
+    if let Some(problem) = job.problem.as_deref().filter(|_| !job.enabled) {
+        return Some(Finding::bad(
+            Level::Warning,
+            "job",
+            format!("{name} is disabled. {}", one_line(problem)),
+            format!("hob cron history {name}; then hob cron enable {name}"),
+        ));
+    }
+    let last = job.last.as_ref()?;
+    let why = last.reason.as_deref().map(one_line).unwrap_or_default();
+    (last.state == SlotState::Failed && job.enabled).then(|| {
+        Finding::bad(
+            Level::Note,
+            "job",
+            format!("{name} failed the last time. {why}").trim_end(),
+            format!("hob cron history {name}"),
+        )
+    })
+}
+
+#[cfg(test)]
+#[path = "work_tests.rs"]
+mod tests;

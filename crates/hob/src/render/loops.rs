@@ -1,0 +1,417 @@
+//! Loops as a person reads them: the list, one of them, its iterations and its memories. Pure.
+
+use super::runs::money;
+use super::table::Table;
+use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
+use super::words::{count, dollars, many_lines, one_line, wrap};
+use super::{Screen, Tone, moment};
+use hob_kit::duration::format_ms;
+use hob_wire::rooms::loops::{
+    Deleted, Iteration, Iterations, Loop, LoopEnd, LoopPhase, LoopState, Loops, Memories, Memory,
+    MonitorOutput,
+};
+use hob_wire::work::Cause;
+
+/// Every loop on a line.
+pub fn list(found: &Loops, screen: &Screen) -> Vec<String> {
+    if found.loops.is_empty() {
+        return vec![
+            "There are no loops. Make one: hob loop create NAME --task \"…\" --start".to_owned(),
+        ];
+    }
+    let mut table = Table::new()
+        .column("NAME")
+        .column("STATE")
+        .number("ITERATION")
+        .column("NEXT")
+        .number("COST")
+        .column("TASK");
+    for one in &found.loops {
+        let next = one.state.next_at.filter(|_| one.state.running);
+        table.row(vec![
+            one_line(&one.name),
+            state(&one.state).to_owned(),
+            place(one),
+            next.map_or_else(String::new, |at| moment::until(at, screen)),
+            money(&one.state.cost),
+            first_line(&one.config.user),
+        ]);
+    }
+    table.lines(screen)
+}
+
+/// Where a loop is: `7/10` where it has an end.
+fn place(one: &Loop) -> String {
+    match one.config.max_iterations {
+        0 => one.state.iteration.to_string(),
+        max if one.state.since_start == one.state.iteration => {
+            format!("{}/{max}", one.state.iteration)
+        }
+        max => format!("{} ({}/{max})", one.state.iteration, one.state.since_start),
+    }
+}
+
+/// What a loop is doing, in a word or two.
+pub fn state(state: &LoopState) -> &'static str {
+    if state.running {
+        return match state.phase {
+            LoopPhase::Idle => "starting",
+            LoopPhase::Monitor => "monitor",
+            LoopPhase::Prompt => "asking",
+            LoopPhase::Sleep if state.errors > 0 => "retrying",
+            LoopPhase::Sleep => "sleeping",
+            LoopPhase::Stopping => "stopping",
+        };
+    }
+    match state.stopped {
+        None if state.iteration == 0 => "new",
+        None => "idle",
+        Some(LoopEnd::Stopped) => "stopped",
+        Some(LoopEnd::MaxIterations | LoopEnd::Once) => "done",
+        Some(LoopEnd::Money) => "out of money",
+        Some(LoopEnd::Errors) => "gave up",
+    }
+}
+
+fn tone(state: &LoopState) -> Tone {
+    match (state.running, state.stopped) {
+        (true, _) if state.errors > 0 => Tone::Warning,
+        (true, _) => Tone::Good,
+        (false, Some(LoopEnd::Errors)) => Tone::Bad,
+        (false, Some(LoopEnd::Money)) => Tone::Warning,
+        (false, _) => Tone::Quiet,
+    }
+}
+
+/// One loop with everything known of it.
+pub fn show(one: &Loop, screen: &Screen) -> Vec<String> {
+    let (config, now) = (&one.config, &one.state);
+    let mut rows = vec![
+        ("Name", one_line(&one.name)),
+        ("State", standing(one, screen)),
+        ("Iteration", place(one)),
+        (
+            "Model",
+            one_line(config.model.as_deref().unwrap_or("the default model")),
+        ),
+        ("Every", format_ms(config.interval_ms)),
+    ];
+    if let Some(at) = now.next_at.filter(|_| now.running) {
+        rows.push(("Next", both(at, screen)));
+    }
+    if let Some(monitor) = &config.monitor {
+        let every = monitor
+            .interval_ms
+            .map(|ms| format!("every {}", format_ms(ms)));
+        let every = every.unwrap_or_else(|| "before each iteration".to_owned());
+        let network = if monitor.network {
+            ", with network"
+        } else {
+            ""
+        };
+        let command = one_line(&monitor.command);
+        rows.push(("Monitor", format!("{command} ({every}{network})")));
+    }
+    rows.push((
+        "Folder",
+        one_line(config.workspace.as_deref().unwrap_or_default()),
+    ));
+    rows.push(("Limits", limits(one)));
+    let may = config.grants.iter().map(grant_words).collect::<Vec<_>>();
+    rows.push(("May", may.join("; ")));
+    if let Some(tools) = &config.tools {
+        let tools = one_line(&tools.join(", "));
+        rows.push((
+            "Tools",
+            if tools.is_empty() {
+                "none".to_owned()
+            } else {
+                tools
+            },
+        ));
+    }
+    rows.push((
+        "Tells",
+        config.notify.as_ref().map(notify_words).unwrap_or_default(),
+    ));
+    rows.push(("Cost", format!("{} since its start", money(&now.cost))));
+    rows.push((
+        "Error",
+        now.last_error.as_deref().map(one_line).unwrap_or_default(),
+    ));
+    let mut out = pairs(&rows, screen);
+    out.extend(section("Task", &config.user, screen));
+    out.extend(section("Instructions", &config.system, screen));
+    let revision = one.persistent.revision;
+    let heading = format!("Persistent memory (revision {revision})");
+    out.extend(section(&heading, &one.persistent.text, screen));
+    let heading = "Working memory (for the next iteration)";
+    out.extend(section(heading, &one.working.text, screen));
+    if let Some(output) = &now.monitor {
+        let heading = format!("Monitor ({})", monitor_words(output, screen));
+        out.extend(section(&heading, &monitor_text(output), screen));
+    }
+    let last = now.last_response.as_deref().unwrap_or_default();
+    out.extend(section("Last answer", last, screen));
+    out
+}
+
+/// A time as the date and as how far off it is.
+pub fn both(at: u64, screen: &Screen) -> String {
+    let local = moment::local(at, screen);
+    match moment::until(at, screen) {
+        off if off.starts_with("in ") => format!("{local} ({off})"),
+        _ => local,
+    }
+}
+
+fn standing(one: &Loop, screen: &Screen) -> String {
+    let word = state(&one.state);
+    let why = match (one.state.running, one.state.stopped, one.state.errors) {
+        (true, _, errors @ 1..) => format!(" after {}", count(u64::from(errors), "failure")),
+        (false, Some(LoopEnd::Errors), errors) => {
+            format!(" after {} in a row", count(u64::from(errors), "failure"))
+        }
+        _ => String::new(),
+    };
+    format!("{}{why}", screen.paint(tone(&one.state), word))
+}
+
+fn limits(one: &Loop) -> String {
+    let config = &one.config;
+    let each = budget_words(&config.budget);
+    let each = (!each.is_empty()).then(|| format!("{each} each"));
+    let total = config.total_micro_dollars;
+    let total = total.map(|micro| format!("{} in all", dollars(micro)));
+    let parts = [each, total].into_iter().flatten();
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// How a run of the monitor went: `14:03:05, exit code 0, 12 ms`.
+pub fn monitor_words(output: &MonitorOutput, screen: &Screen) -> String {
+    let how = match (&output.problem, output.exit_code) {
+        (Some(problem), _) => one_line(problem),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => "no exit code".to_owned(),
+    };
+    let took = moment::span(output.duration_ms);
+    format!("{}, {how}, {took}", moment::clock(output.at, screen))
+}
+
+/// What a monitor printed, stderr marked as the model is shown it.
+pub fn monitor_text(output: &MonitorOutput) -> String {
+    let (stdout, stderr) = (output.stdout.trim_end(), output.stderr.trim_end());
+    match (stdout.is_empty(), stderr.is_empty()) {
+        (_, true) => stdout.to_owned(),
+        (true, false) => format!("[stderr]\n{stderr}"),
+        (false, false) => format!("{stdout}\n[stderr]\n{stderr}"),
+    }
+}
+
+pub fn created(one: &Loop, screen: &Screen) -> Vec<String> {
+    let name = one_line(&one.name);
+    let mut out = vec![screen.paint(Tone::Good, &format!("Made the loop {name}."))];
+    out.extend(may(one, screen));
+    let next = format!("Start it: hob loop start {name}");
+    out.push(screen.paint(Tone::Quiet, &next));
+    out
+}
+
+pub fn updated(one: &Loop, screen: &Screen) -> Vec<String> {
+    let name = one_line(&one.name);
+    let when = if one.state.running {
+        "; its next iteration takes it up"
+    } else {
+        ""
+    };
+    let line = format!("Changed {name}{when}.");
+    let mut out = vec![screen.paint(Tone::Good, &line)];
+    out.extend(may(one, screen));
+    out
+}
+
+fn may(one: &Loop, screen: &Screen) -> Vec<String> {
+    let grants = one.config.grants.iter().map(grant_words);
+    let lines = grants.map(|grant| format!("It may: {grant}"));
+    let room = screen.width.unwrap_or(usize::MAX);
+    lines.flat_map(|line| wrap(&line, room)).collect()
+}
+
+pub fn started(one: &Loop, screen: &Screen) -> Vec<String> {
+    let name = one_line(&one.name);
+    let until = match one.config.max_iterations {
+        0 => String::new(),
+        max => format!(", {}", count(u64::from(max), "iteration")),
+    };
+    let line = format!("{name} runs{until}.");
+    let next = format!("Watch it: hob loop watch {name}");
+    vec![
+        screen.paint(Tone::Good, &line),
+        screen.paint(Tone::Quiet, &next),
+    ]
+}
+
+pub fn begun(one: &Loop, screen: &Screen) -> Vec<String> {
+    let name = one_line(&one.name);
+    let line = format!("{name} begins iteration {}.", one.state.iteration);
+    let next = format!("Watch it: hob loop watch {name}");
+    vec![
+        screen.paint(Tone::Good, &line),
+        screen.paint(Tone::Quiet, &next),
+    ]
+}
+
+pub fn stopped(one: &Loop, screen: &Screen) -> Vec<String> {
+    let name = one_line(&one.name);
+    let line = match one.state.iteration {
+        0 => format!("{name} is stopped."),
+        number => format!("{name} is stopped at iteration {number}."),
+    };
+    vec![screen.paint(Tone::Good, &line)]
+}
+
+pub fn deleted(gone: &Deleted, _: &Screen) -> Vec<String> {
+    let name = one_line(&gone.name);
+    vec![format!("Deleted {name} with its history.")]
+}
+
+/// A page of iterations.
+pub fn history(name: &str, page: &Iterations, screen: &Screen) -> Vec<String> {
+    if page.iterations.is_empty() {
+        return vec![format!("{} has no iterations yet.", one_line(name))];
+    }
+    let mut table = Table::new()
+        .number("ITERATION")
+        .column("BEGAN")
+        .number("TOOK")
+        .column("OUTCOME")
+        .number("COST")
+        .column("ANSWER");
+    for one in &page.iterations {
+        let took = one.ended_at.map(|at| at.saturating_sub(one.started_at));
+        table.row(vec![
+            one.iteration.to_string(),
+            moment::short(one.started_at, screen),
+            took.map(moment::span).unwrap_or_default(),
+            outcome(one).to_owned(),
+            money(&one.cost),
+            words(one),
+        ]);
+    }
+    let mut out = table.lines(screen);
+    if page.more
+        && let Some(last) = page.iterations.last()
+    {
+        let name = one_line(name);
+        let more = format!("More: hob loop history {name} --before {}", last.iteration);
+        out.push(screen.paint(Tone::Quiet, &more));
+    }
+    out
+}
+
+/// How an iteration ended, in a word or two.
+pub fn outcome(one: &Iteration) -> &'static str {
+    match (one.ended_at, one.success, one.cause) {
+        (None, ..) => "under way",
+        (_, Some(true), _) => "answered",
+        (_, _, Some(Cause::Aborted)) => "stopped",
+        (_, _, Some(Cause::Denied)) => "denied",
+        (_, _, Some(Cause::ModelFailed)) => "model failed",
+        (
+            _,
+            _,
+            Some(Cause::StepLimit | Cause::TokenLimit | Cause::MoneyLimit | Cause::TimeLimit),
+        ) => "limit",
+        _ => "failed",
+    }
+}
+
+/// What an iteration said, or why it failed, on one line.
+pub fn words(one: &Iteration) -> String {
+    let said = one.response.as_deref().map(first_line);
+    let said = said.filter(|it| !it.is_empty() && one.success != Some(false));
+    let why = || one.message.as_deref().map(one_line);
+    let partly = || one.response.as_deref().map(first_line);
+    said.or_else(why).or_else(partly).unwrap_or_default()
+}
+
+/// One iteration whole.
+pub fn iteration(one: &Iteration, screen: &Screen) -> Vec<String> {
+    let took = one.ended_at.map(|at| at.saturating_sub(one.started_at));
+    let rows = [
+        ("Iteration", one.iteration.to_string()),
+        ("Outcome", outcome(one).to_owned()),
+        ("Began", moment::local(one.started_at, screen)),
+        ("Took", took.map(moment::span).unwrap_or_default()),
+        ("Session", one_line(&one.session_key)),
+        (
+            "Run",
+            one.run_id.map(|run| run.to_string()).unwrap_or_default(),
+        ),
+        ("Cost", money(&one.cost)),
+        (
+            "Why",
+            one.message.as_deref().map(one_line).unwrap_or_default(),
+        ),
+    ];
+    let mut out = pairs(&rows, screen);
+    out.extend(section("Prompt", &one.prompt, screen));
+    let answer = one.response.as_deref().unwrap_or_default();
+    out.extend(section("Answer", answer, screen));
+    out
+}
+
+/// A memory as it is, so that it can be piped on.
+pub fn memory(memory: &Memory, _: &Screen) -> Vec<String> {
+    many_lines(&memory.text)
+}
+
+pub fn working_set(memory: &Memory, screen: &Screen) -> Vec<String> {
+    let line = if memory.text.is_empty() {
+        "The working memory is empty."
+    } else {
+        "The next iteration is shown it, and no other."
+    };
+    vec![screen.paint(Tone::Good, line)]
+}
+
+pub fn persistent_set(found: &Memories, screen: &Screen) -> Vec<String> {
+    let memory = &found.memory;
+    let is = if memory.text.is_empty() {
+        ", which is empty"
+    } else {
+        ""
+    };
+    let line = format!(
+        "The persistent memory is at revision {}{is}.",
+        memory.revision
+    );
+    vec![screen.paint(Tone::Good, &line)]
+}
+
+/// The memory and the revisions before it, each below its number, who wrote it and when.
+pub fn memories(found: &Memories, screen: &Screen) -> Vec<String> {
+    let all = std::iter::once(&found.memory).chain(&found.earlier);
+    let mut out = Vec::new();
+    for (index, memory) in all.enumerate() {
+        let mut heading = format!("Revision {}", memory.revision);
+        if memory.at > 0 {
+            heading = format!("{heading} · {}", moment::short(memory.at, screen));
+        }
+        if !memory.by.is_empty() {
+            heading = format!("{heading} · by {}", one_line(&memory.by));
+        }
+        let body = if memory.text.trim().is_empty() {
+            "(empty)"
+        } else {
+            &memory.text
+        };
+        let lines = section(&heading, body, screen);
+        out.extend(lines.into_iter().skip(usize::from(index == 0)));
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "loops_tests.rs"]
+mod tests;
