@@ -9,6 +9,7 @@
 //! - `changes`: what runs changed in files, for undoing
 //! - `outputs`: what tools said at length, for a while
 //! - `judgements`: stored rules, and the record of every decision
+//! - `schedule`: jobs, and what became of each time they were due
 //! - `blobs`: what is too large for a row
 //! - `health`, `check`: whether the files are sound
 //! - `settings`: what a person may choose
@@ -40,6 +41,7 @@ mod readers;
 mod retention;
 mod rules;
 mod runs;
+mod schedule;
 mod sessions;
 mod settings;
 mod shared;
@@ -59,6 +61,7 @@ pub use runs::{
     Accepted, Birth, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,
     RunPage, RunRow, RunStats, RunSummary, StepWrite, Written,
 };
+pub use schedule::{JobRow, NewSlot, Opened, Opening, SLOTS_OPENED_MAX, SlotEnd, SlotRow};
 pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};
 pub use tokens::TokenRow;

@@ -1,0 +1,156 @@
+//! Adding, changing and removing jobs.
+
+use super::words::JobRow;
+use crate::batch::Batch;
+use crate::error::{StoreError, Trouble};
+use crate::events::{Place, encode};
+use crate::store::to_json;
+use crate::value::int;
+use hob_bus::NewEvent;
+use hob_wire::Topic;
+use hob_wire::limits::MESSAGE_BYTES_MAX;
+use hob_wire::rooms::cron::{CronChange, CronChanged, CronChangedPayload};
+use rusqlite::OptionalExtension;
+
+/// Jobs of a house.
+const JOBS_MAX: u64 = 20_000;
+
+/// Refuses what is out of bounds; answers how much there is to write.
+pub(super) fn check(job: &JobRow) -> Result<usize, StoreError> {
+    let bytes = to_json(&job.terms)?.len();
+    if bytes > MESSAGE_BYTES_MAX {
+        return Err(StoreError::Invalid(format!(
+            "A job takes at most {MESSAGE_BYTES_MAX} bytes."
+        )));
+    }
+    Ok(bytes)
+}
+
+pub(super) fn insert(batch: &mut Batch<'_>, job: &JobRow) -> Result<(), Trouble> {
+    let kept: u64 = batch
+        .sql
+        .prepare_cached("SELECT count(*) FROM jobs")?
+        .query_row([], |row| crate::value::number(row, 0))?;
+    if kept >= JOBS_MAX {
+        let message = format!("There are {JOBS_MAX} jobs already; remove some first.");
+        return Err(StoreError::Conflict(message).into());
+    }
+    check_name(batch, job)?;
+    let terms = to_json(&job.terms)?;
+    batch.sql.prepare_cached(INSERT)?.execute((
+        &job.id,
+        &job.terms.name,
+        terms,
+        job.enabled,
+        int(job.cursor_ms),
+        job.failures,
+        &job.problem,
+        &job.nonce,
+        int(job.created_at),
+        int(job.updated_at),
+    ))?;
+    tell(batch, job, CronChange::Added)
+}
+
+/// Keeps what a person says of a job. The cursor and the failures are the slots' business, unless
+/// the job begins anew.
+pub(super) fn update(
+    batch: &mut Batch<'_>,
+    job: &JobRow,
+    change: CronChange,
+    anew: bool,
+) -> Result<(), Trouble> {
+    check_name(batch, job)?;
+    let terms = to_json(&job.terms)?;
+    let changed = batch.sql.prepare_cached(UPDATE)?.execute((
+        &job.id,
+        &job.terms.name,
+        terms,
+        job.enabled,
+        &job.nonce,
+        int(job.updated_at),
+    ))?;
+    if changed == 0 {
+        return Err(missing(&job.terms.name).into());
+    }
+    if anew {
+        batch
+            .sql
+            .prepare_cached(
+                "UPDATE jobs SET cursor = ?2, failures = 0, problem = NULL WHERE id = ?1",
+            )?
+            .execute((&job.id, int(job.cursor_ms)))?;
+    }
+    tell(batch, job, change)
+}
+
+pub(super) fn remove(batch: &mut Batch<'_>, id: &str) -> Result<(), Trouble> {
+    let found: Option<(i64, String)> = batch
+        .sql
+        .prepare_cached("SELECT row_id, name FROM jobs WHERE id = ?1")?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (row, name) = found.ok_or_else(|| missing(id))?;
+    batch
+        .sql
+        .prepare_cached("DELETE FROM slots WHERE job = ?1")?
+        .execute([row])?;
+    batch
+        .sql
+        .prepare_cached("DELETE FROM jobs WHERE row_id = ?1")?
+        .execute([row])?;
+    changed(batch, id, &name, CronChange::Removed)
+}
+
+pub(super) fn missing(name: &str) -> StoreError {
+    StoreError::NotFound(format!("There is no job '{name}'."))
+}
+
+fn check_name(batch: &Batch<'_>, job: &JobRow) -> Result<(), Trouble> {
+    let taken = batch
+        .sql
+        .prepare_cached("SELECT 1 FROM jobs WHERE name = ?1 AND id <> ?2")?
+        .exists((&job.terms.name, &job.id))?;
+    if taken {
+        let message = format!("There is a job '{}' already.", job.terms.name);
+        return Err(StoreError::Conflict(message).into());
+    }
+    Ok(())
+}
+
+fn tell(batch: &mut Batch<'_>, job: &JobRow, change: CronChange) -> Result<(), Trouble> {
+    changed(batch, &job.id, &job.terms.name, change)
+}
+
+/// Logs that a job was changed.
+pub(super) fn changed(
+    batch: &mut Batch<'_>,
+    id: &str,
+    name: &str,
+    change: CronChange,
+) -> Result<(), Trouble> {
+    let payload = CronChangedPayload {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        change,
+    };
+    log::<CronChanged>(batch, &payload)
+}
+
+/// Logs an event of the room.
+pub(super) fn log<T: Topic>(batch: &mut Batch<'_>, payload: &T::Payload) -> Result<(), Trouble> {
+    let event = NewEvent {
+        source: T::SPEC.service.into(),
+        topic: T::SPEC.topic.into(),
+        session: None,
+        payload: Some(encode(payload)),
+    };
+    batch.log(event, Place::Alone)?;
+    Ok(())
+}
+
+const INSERT: &str = "INSERT INTO jobs
+     (id, name, terms, enabled, cursor, failures, problem, nonce, created_at, updated_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const UPDATE: &str = "UPDATE jobs SET name = ?2, terms = ?3, enabled = ?4, nonce = ?5,
+     updated_at = ?6 WHERE id = ?1";

@@ -1,0 +1,245 @@
+//! The life of a slot: opened, begun, ended.
+
+use super::jobs::{changed, log};
+use super::read::{self, SLOT};
+use super::words::{NewSlot, Opened, Opening, SlotEnd, SlotRow};
+use crate::batch::Batch;
+use crate::error::Trouble;
+use crate::store::to_json;
+use crate::value::int;
+use hob_kit::failpoint;
+use hob_wire::RunId;
+use hob_wire::rooms::agent::Cost;
+use hob_wire::rooms::cron::{
+    CronChange, CronSlot, CronTrigger, CronTriggerPayload, Slot, SlotState,
+};
+use rusqlite::OptionalExtension;
+
+/// Slots kept of one job.
+const KEPT_MAX: u64 = 1_000;
+/// How long they are kept; the last one stays.
+const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// How often a job's old slots are looked for, in slots.
+const TRIM_EVERY: u64 = 50;
+/// What an event shows of a slot's output.
+const TOLD_BYTES_MAX: usize = 1_024;
+
+/// A job's row and name.
+struct Of {
+    row: i64,
+    id: String,
+    name: String,
+}
+
+pub(super) fn open(batch: &mut Batch<'_>, openings: &[Opening]) -> Result<Vec<Opened>, Trouble> {
+    let mut opened = Vec::new();
+    for opening in openings {
+        let found: Option<(i64, String)> = batch
+            .sql
+            .prepare_cached("SELECT row_id, name FROM jobs WHERE id = ?1")?
+            .query_row([&opening.job], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        // Removed meanwhile: it has no slots any more.
+        let Some((row, name)) = found else {
+            continue;
+        };
+        let of = Of {
+            row,
+            id: opening.job.clone(),
+            name,
+        };
+        if let Some(cursor_ms) = opening.cursor_ms {
+            batch
+                .sql
+                .prepare_cached("UPDATE jobs SET cursor = ?2 WHERE row_id = ?1")?
+                .execute((row, int(cursor_ms)))?;
+        }
+        for slot in &opening.slots {
+            opened.push(open_one(batch, &of, slot)?);
+        }
+    }
+    Ok(opened)
+}
+
+fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Trouble> {
+    if let Some(row) = same(batch, of, new)? {
+        return Ok(Opened {
+            row,
+            duplicate: true,
+        });
+    }
+    // A call that may come again later as another one has a key of its own each time.
+    let key = match new.same_within_ms {
+        Some(_) => format!("{}@{}", new.key, batch.now_ms),
+        None => new.key.clone(),
+    };
+    let is_over = new.state != SlotState::Due;
+    let ended_at = is_over.then_some(int(batch.now_ms));
+    let number = batch.sql.prepare_cached(INSERT)?.insert(rusqlite::params![
+        of.row,
+        key,
+        int(new.due_ms),
+        int(new.begin_ms),
+        read::origin_name(new.origin),
+        read::state_name(new.state),
+        new.reason,
+        int(new.stands_for),
+        new.session_key,
+        new.own_task,
+        ended_at,
+    ])?;
+    let slot = Slot {
+        number: crate::value::uint(number),
+        task_id: of.id.clone(),
+        name: of.name.clone(),
+        due_at: new.due_ms,
+        origin: new.origin,
+        state: new.state,
+        reason: new.reason.clone(),
+        stands_for: new.stands_for,
+        session_key: new.session_key.clone(),
+        run_id: None,
+        exit_code: None,
+        output: None,
+        cost: Cost::default(),
+        attempt: 0,
+        started_at: None,
+        ended_at: is_over.then_some(batch.now_ms),
+    };
+    if is_over {
+        log::<CronSlot>(batch, &slot)?;
+    } else {
+        let trigger = CronTriggerPayload {
+            task_id: of.id.clone(),
+            task: new.task.clone(),
+            session_key: new.session_key.clone().unwrap_or_default(),
+            name: of.name.clone(),
+            slot: slot.number,
+            due_at: new.due_ms,
+        };
+        log::<CronTrigger>(batch, &trigger)?;
+    }
+    if slot.number.is_multiple_of(TRIM_EVERY) {
+        trim(batch, of.row)?;
+    }
+    Ok(Opened {
+        row: SlotRow {
+            slot,
+            key,
+            begin_ms: new.begin_ms,
+            own_task: new.own_task.clone(),
+        },
+        duplicate: false,
+    })
+}
+
+/// The slot that this one is, if there is one.
+fn same(batch: &Batch<'_>, of: &Of, new: &NewSlot) -> Result<Option<SlotRow>, Trouble> {
+    let Some(within_ms) = new.same_within_ms else {
+        if failpoint::broken(17) {
+            return Ok(None);
+        }
+        let found = format!("{SLOT} WHERE s.job = ?1 AND s.key = ?2");
+        let mut select = batch.sql.prepare_cached(&found)?;
+        let row = select.query_row((of.row, &new.key), read::slot_row);
+        return Ok(row.optional()?);
+    };
+    // `@` is the character before `A`: keys that begin so lie between these two.
+    let (from, to) = (format!("{}@", new.key), format!("{}A", new.key));
+    let since = batch.now_ms.saturating_sub(within_ms);
+    let found = format!(
+        "{SLOT} WHERE s.job = ?1 AND s.key >= ?2 AND s.key < ?3 AND s.due_at >= ?4
+         ORDER BY s.number DESC LIMIT 1"
+    );
+    let mut select = batch.sql.prepare_cached(&found)?;
+    let row = select.query_row((of.row, from, to, int(since)), read::slot_row);
+    Ok(row.optional()?)
+}
+
+/// Takes old slots of a job away.
+fn trim(batch: &Batch<'_>, job: i64) -> Result<(), Trouble> {
+    let beyond: Option<i64> = batch
+        .sql
+        .prepare_cached(
+            "SELECT number FROM slots WHERE job = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2",
+        )?
+        .query_row((job, int(KEPT_MAX)), |row| row.get(0))
+        .optional()?;
+    batch
+        .sql
+        .prepare_cached(
+            "DELETE FROM slots WHERE job = ?1 AND state NOT IN ('due', 'running')
+             AND (number <= ?2 OR due_at < ?3)
+             AND number < (SELECT max(number) FROM slots WHERE job = ?1)",
+        )?
+        .execute((
+            job,
+            beyond.unwrap_or(0),
+            int(batch.now_ms.saturating_sub(AGE_MS_MAX)),
+        ))?;
+    Ok(())
+}
+
+pub(super) fn begin(batch: &mut Batch<'_>, slot: u64, run: Option<RunId>) -> Result<(), Trouble> {
+    let run = run.map(|run| run.0.as_bytes().to_vec());
+    batch
+        .sql
+        .prepare_cached(
+            "UPDATE slots SET state = 'running', attempt = attempt + 1, run = ifnull(?2, run),
+             started_at = ifnull(started_at, ?3)
+             WHERE number = ?1 AND state IN ('due', 'running')",
+        )?
+        .execute((int(slot), run, int(batch.now_ms)))?;
+    Ok(())
+}
+
+pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
+    let run = end.run.map(|run| run.0.as_bytes().to_vec());
+    let cost = (end.cost != Cost::default()).then(|| to_json(&end.cost));
+    let changed_rows = batch.sql.prepare_cached(END)?.execute(rusqlite::params![
+        int(end.number),
+        read::state_name(end.state),
+        end.reason,
+        run,
+        end.exit_code,
+        end.output,
+        cost.transpose()?,
+        int(batch.now_ms),
+    ])?;
+    // Removed with its job, or over already.
+    if changed_rows == 0 {
+        return Ok(());
+    }
+    let found = format!("{SLOT} WHERE s.number = ?1");
+    let mut select = batch.sql.prepare_cached(&found)?;
+    let mut slot = select.query_row([int(end.number)], read::slot_row)?.slot;
+    drop(select);
+    if let Some(output) = &mut slot.output {
+        output.truncate(output.floor_char_boundary(TOLD_BYTES_MAX));
+    }
+    log::<CronSlot>(batch, &slot)?;
+    if let Some(failures) = end.failures {
+        batch
+            .sql
+            .prepare_cached("UPDATE jobs SET failures = ?2 WHERE id = ?1")?
+            .execute((&slot.task_id, failures))?;
+    }
+    if let Some(problem) = &end.given_up {
+        batch
+            .sql
+            .prepare_cached(
+                "UPDATE jobs SET enabled = 0, problem = ?2, updated_at = ?3 WHERE id = ?1",
+            )?
+            .execute((&slot.task_id, problem, int(batch.now_ms)))?;
+        changed(batch, &slot.task_id, &slot.name, CronChange::Disabled)?;
+    }
+    Ok(())
+}
+
+const INSERT: &str = "INSERT INTO slots
+     (job, key, due_at, begin_at, origin, state, reason, stands_for, session_key, task, ended_at,
+      attempt)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)";
+const END: &str = "UPDATE slots SET state = ?2, reason = ?3, run = ifnull(?4, run),
+     exit_code = ?5, output = ?6, cost = ?7, ended_at = ?8
+     WHERE number = ?1 AND state IN ('due', 'running')";
