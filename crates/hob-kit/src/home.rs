@@ -144,6 +144,16 @@ impl Home {
         self.0.state.join("chat_history")
     }
 
+    /// The key that the secrets of webhooks derive from.
+    pub fn hooks_key(&self) -> PathBuf {
+        self.0.data.join("hooks.key")
+    }
+
+    /// What hob looks after by itself, if anything.
+    pub fn heartbeat_file(&self) -> PathBuf {
+        self.0.data.join("HEARTBEAT.md")
+    }
+
     /// What a person was told or asked once, and is not again.
     pub fn notices(&self) -> PathBuf {
         self.0.state.join("notices.json")

@@ -1,0 +1,144 @@
+//! Calls of other systems: their secret, and what becomes of one.
+//!
+//! Invariants: no secret is stored, each is derived from the house's key and the job's nonce; an
+//! unknown job, one that takes no calls and a wrong secret are answered alike.
+
+use super::Shared;
+use super::terms;
+use super::views::Due;
+use data_encoding::BASE64;
+use hob_bus::Call;
+use hob_core::hook::{self, REPLAY_MS};
+use hob_kit::dice::Dice;
+use hob_kit::file;
+use hob_kit::home::Home;
+use hob_wire::rooms::cron::{
+    CronChange, DeliverParams, HookSecret, SecretParams, Slot, SlotOrigin, Work,
+};
+use hob_wire::{ErrorCode, WireError};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use tokio::sync::OnceCell;
+
+/// The most of a body.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// Random bytes of the house's key.
+const KEY_BYTES: usize = 32;
+/// Random bytes of a nonce, and of the mark of a call that has none.
+pub(super) const NONCE_BYTES: usize = 12;
+
+/// The key of the house, in a private file of the home; made when it is first needed.
+pub(super) struct HouseKey {
+    file: PathBuf,
+    dice: Dice,
+    key: OnceCell<Vec<u8>>,
+}
+
+impl HouseKey {
+    pub(super) fn new(home: &Home, dice: &Dice) -> HouseKey {
+        HouseKey {
+            file: home.hooks_key(),
+            dice: dice.clone(),
+            key: OnceCell::new(),
+        }
+    }
+
+    async fn get(&self) -> Result<&[u8], WireError> {
+        let key = self.key.get_or_try_init(|| async {
+            let (file, fresh) = (self.file.clone(), self.dice.hex(KEY_BYTES));
+            let read = tokio::task::spawn_blocking(move || read_or_make(&file, &fresh)).await;
+            read.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+        });
+        let key = key.await.map_err(|error| {
+            let message = format!("The key of webhooks cannot be read: {error}.");
+            WireError::new(ErrorCode::Internal, message)
+        })?;
+        Ok(key)
+    }
+}
+
+fn read_or_make(path: &std::path::Path, fresh: &str) -> std::io::Result<Vec<u8>> {
+    match std::fs::read(path) {
+        Ok(key) if key.len() >= KEY_BYTES => Ok(key),
+        Ok(_) => Err(std::io::Error::other(format!(
+            "'{}' is too short; remove it, and every webhook gets a new secret",
+            path.display()
+        ))),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            file::replace(path, fresh.as_bytes())?;
+            Ok(fresh.as_bytes().to_vec())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Shared {
+    pub(super) async fn secret(
+        &self,
+        _: &Call,
+        params: SecretParams,
+    ) -> Result<HookSecret, WireError> {
+        let _turn = self.pen.lock().await;
+        let (mut row, ruled) = self.row(&params.id)?;
+        if !ruled.calendar.is_webhook() {
+            let message = format!("The job '{}' is not called by others: its schedule is not `webhook`.", row.terms.name);
+            return Err(WireError::new(ErrorCode::Conflict, message));
+        }
+        if params.renew {
+            row.nonce = self.parts.dice.hex(NONCE_BYTES);
+            row.updated_at = self.now_ms();
+            self.keep(row.clone(), ruled, CronChange::Updated, false).await?;
+        }
+        let key = self.hooks.get().await?;
+        Ok(HookSecret {
+            path: format!("/hooks/{}", row.terms.name),
+            secret: hook::secret(key, &row.id, &row.nonce),
+            id: row.id,
+        })
+    }
+
+    pub(super) async fn deliver(&self, _: &Call, params: DeliverParams) -> Result<Slot, WireError> {
+        let too_large = || {
+            let message = format!("A call carries at most {BODY_BYTES_MAX} bytes.");
+            WireError::new(ErrorCode::InvalidParams, message)
+        };
+        if params.body.len() > BODY_BYTES_MAX.div_ceil(3) * 4 + 4 {
+            return Err(too_large());
+        }
+        let body = BASE64
+            .decode(params.body.as_bytes())
+            .map_err(|_| terms::wrong("`body` is not base64.".to_owned()))?;
+        if body.len() > BODY_BYTES_MAX {
+            return Err(too_large());
+        }
+        let key = self.hooks.get().await?;
+        let found = self.row(&params.id).ok();
+        let open = found.filter(|(row, ruled)| row.enabled && ruled.calendar.is_webhook());
+        // One that is not there takes as long to refuse as one that is.
+        let (id, nonce) = open.as_ref().map_or(("", ""), |(row, _)| (&row.id, &row.nonce));
+        let secret = hook::secret(key, id, nonce);
+        let proof = hook::verify(&secret, &params.headers, &body, self.now_ms());
+        let (Some((row, _)), Ok(mark)) = (open, proof) else {
+            let message = "There is no such hook, or its secret is another one.";
+            return Err(WireError::new(ErrorCode::Unauthorized, message));
+        };
+        let call = hook::Call {
+            body: &body,
+            headers: &params.headers,
+            query: &params.query,
+        };
+        let own_task = match &row.terms.work {
+            Work::Agent(agent) => Some(hook::fill(&agent.task, call)),
+            Work::Loop { .. } | Work::Command(_) | Work::Heartbeat(_) => None,
+        };
+        let is_marked = mark.0.is_some();
+        let due = Due {
+            at_ms: self.now_ms(),
+            origin: SlotOrigin::Webhook,
+            mark: mark.0.unwrap_or_else(|| self.parts.dice.hex(NONCE_BYTES)),
+        };
+        // A signature may be from a little ahead, so that it is good for twice the window.
+        let same_within_ms = is_marked.then_some(2 * REPLAY_MS);
+        self.fire(&row.id, due, own_task, same_within_ms).await
+    }
+}

@@ -1,0 +1,332 @@
+//! What callers ask of the room.
+//!
+//! Invariants: the store is changed first and the book after it, in the same order; what was
+//! granted to a job is only used for work that somebody with the scope `admin` set.
+
+use super::Shared;
+use super::hooks::NONCE_BYTES;
+use super::terms::{self, Ruled};
+use super::views::{self, Due};
+use crate::errand;
+use crate::grants::{self, Owner};
+use hob_bus::Call;
+use hob_core::schedule::{Admission, admit};
+use hob_store::{JobRow, NewSlot, Opening};
+use hob_wire::limits::PAGE_ROWS_MAX;
+use hob_wire::rooms::cron::{
+    AddJobParams, CronChange, FireParams, HistoryParams, Job, JobParams, JobTerms, Jobs,
+    ListParams, Removed, Slot, SlotOrigin, SlotState, Slots, UpdateJobParams, Work,
+};
+use hob_wire::{ErrorCode, WireError};
+
+/// Random bytes of a job's id.
+const ID_BYTES: usize = 8;
+
+impl Shared {
+    pub(super) async fn list(&self, _: &Call, params: ListParams) -> Result<Jobs, WireError> {
+        let limit = params.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX);
+        if limit == 0 {
+            return Err(terms::wrong("`limit` is at least 1.".to_owned()));
+        }
+        let after = params.after.unwrap_or_default();
+        let ids: Vec<String> = {
+            let book = self.book();
+            let jobs = book.after(&after).take(limit as usize);
+            jobs.map(|job| job.row.id.clone()).collect()
+        };
+        let mut last = self.parts.store.last_slots(ids.clone()).await?;
+        let now_ms = self.now_ms();
+        let book = self.book();
+        let view = |id: &String| Some(views::job(book.find(id)?, last.remove(id), now_ms));
+        let jobs: Vec<Job> = ids.iter().filter_map(view).collect();
+        let more = match jobs.last() {
+            Some(job) => book.after(&job.terms.name).next().is_some(),
+            None => false,
+        };
+        Ok(Jobs { jobs, more })
+    }
+
+    pub(super) async fn add(&self, call: &Call, params: AddJobParams) -> Result<Job, WireError> {
+        let enabled = params.enabled.unwrap_or(true);
+        let now_ms = self.now_ms();
+        let mut row = JobRow {
+            enabled,
+            ..self.new_row(now_ms)
+        };
+        terms::change(&mut row.terms, UpdateJobParams::from(params), true)?;
+        let ruled = terms::read(&row.terms, &self.zone, row.created_at)?;
+        terms::check_ahead(&ruled, now_ms)?;
+        if !row.terms.grants.is_empty() {
+            grants::check(call, owner(&row.terms), &row.terms.grants)?;
+        }
+        if self.book().find(&row.terms.name).is_some() {
+            let message = format!("There is a job '{}' already.", row.terms.name);
+            return Err(WireError::new(ErrorCode::Conflict, message));
+        }
+        self.record_command(call, &row.terms).await?;
+        self.parts.store.add_job(row.clone()).await?;
+        let id = row.id.clone();
+        // After the job: a crash in between leaves a job that may do less, never a grant alone.
+        self.settle(None, &row.terms).await?;
+        self.book().put(row, ruled, now_ms);
+        self.poke.notify_one();
+        self.view(&id).await
+    }
+
+    pub(super) async fn update(
+        &self,
+        call: &Call,
+        params: UpdateJobParams,
+    ) -> Result<Job, WireError> {
+        let _turn = self.pen.lock().await;
+        let (mut row, _) = self.row(&params.id)?;
+        refuse_heartbeat(&row)?;
+        let before = row.terms.clone();
+        let (enabled, granted) = (params.enabled, params.grants.is_some());
+        terms::change(&mut row.terms, params, false)?;
+        let now_ms = self.now_ms();
+        let ruled = terms::read(&row.terms, &self.zone, row.created_at)?;
+        let is_rescheduled = (&before.schedule, &before.zone, &before.active_hours)
+            != (&row.terms.schedule, &row.terms.zone, &row.terms.active_hours);
+        if is_rescheduled {
+            terms::check_ahead(&ruled, now_ms)?;
+        }
+        let is_granted = !(before.grants.is_empty() && row.terms.grants.is_empty());
+        let uses_grants = is_granted && (before.work != row.terms.work || before.name != row.terms.name);
+        if granted || uses_grants {
+            grants::check(call, owner(&row.terms), &row.terms.grants)?;
+        }
+        if before.work != row.terms.work {
+            self.record_command(call, &row.terms).await?;
+        }
+        let is_enabled_anew = enabled == Some(true) && !row.enabled;
+        row.enabled = enabled.unwrap_or(row.enabled);
+        row.updated_at = now_ms;
+        let anew = is_rescheduled || is_enabled_anew;
+        if is_granted {
+            self.settle(Some(&before), &row.terms).await?;
+        }
+        let id = row.id.clone();
+        self.keep(row, ruled, CronChange::Updated, anew).await?;
+        self.view(&id).await
+    }
+
+    pub(super) async fn remove(&self, _: &Call, params: JobParams) -> Result<Removed, WireError> {
+        let _turn = self.pen.lock().await;
+        let (row, _) = self.row(&params.id)?;
+        refuse_heartbeat(&row)?;
+        if !row.terms.grants.is_empty() {
+            // Before the job: nobody who takes its name later has what it was granted.
+            grants::settle(&self.caller, owner(&row.terms), &[]).await?;
+        }
+        self.parts.store.remove_job(&row.id).await?;
+        self.book().remove(&row.id);
+        Ok(Removed {
+            id: row.id,
+            name: row.terms.name,
+        })
+    }
+
+    pub(super) async fn enable(&self, _: &Call, params: JobParams) -> Result<Job, WireError> {
+        self.switch(&params.id, true).await
+    }
+
+    pub(super) async fn disable(&self, _: &Call, params: JobParams) -> Result<Job, WireError> {
+        self.switch(&params.id, false).await
+    }
+
+    async fn switch(&self, id: &str, enabled: bool) -> Result<Job, WireError> {
+        let _turn = self.pen.lock().await;
+        let (mut row, ruled) = self.row(id)?;
+        if row.enabled != enabled {
+            if !enabled {
+                refuse_heartbeat(&row)?;
+            }
+            let change = if enabled { CronChange::Enabled } else { CronChange::Disabled };
+            row.enabled = enabled;
+            row.updated_at = self.now_ms();
+            let id = row.id.clone();
+            self.keep(row, ruled, change, enabled).await?;
+            let waiting = match enabled {
+                true => Vec::new(),
+                false => self.book().get_mut(&id).map(|job| job.clear_waiting()).unwrap_or_default(),
+            };
+            self.end_waiting(waiting, "the job was disabled");
+        }
+        self.view(id).await
+    }
+
+    pub(super) async fn run(&self, _: &Call, params: FireParams) -> Result<Slot, WireError> {
+        let (row, _) = self.row(&params.id)?;
+        let due = Due {
+            at_ms: self.now_ms(),
+            origin: SlotOrigin::Manual,
+            mark: params.idempotency_key.unwrap_or_else(|| self.parts.dice.hex(NONCE_BYTES)),
+        };
+        if due.mark.is_empty() || due.mark.len() > 200 {
+            return Err(terms::wrong("`idempotencyKey` is 1 to 200 bytes.".to_owned()));
+        }
+        self.fire(&row.id, due, None, None).await
+    }
+
+    pub(super) async fn history(&self, _: &Call, params: HistoryParams) -> Result<Slots, WireError> {
+        let job = params.id.as_deref().map(|id| self.row(id)).transpose()?;
+        let job = job.map(|(row, _)| row.id);
+        Ok(self.parts.store.slot_history(job, params).await?)
+    }
+
+    /// Opens a slot that does not come from the schedule. It is told in the answer what becomes
+    /// of it.
+    pub(super) async fn fire(
+        &self,
+        id: &str,
+        due: Due,
+        own_task: Option<String>,
+        same_within_ms: Option<u64>,
+    ) -> Result<Slot, WireError> {
+        let _turn = self.pen.lock().await;
+        let is_call = due.origin == SlotOrigin::Webhook;
+        let (admission, new) = {
+            let book = self.book();
+            let job = book.find(id).ok_or_else(|| missing(id))?;
+            let admission = admit(&job.ruled.policy, &job.standing(), is_call);
+            let new = views::new_slot(&job.row.terms, &due, own_task);
+            (admission, NewSlot { same_within_ms, ..new })
+        };
+        let new = match admission {
+            Admission::Wait | Admission::Replace => new,
+            Admission::Skip(why) => NewSlot {
+                state: SlotState::Skipped,
+                reason: Some(why.to_owned()),
+                ..new
+            },
+        };
+        let opening = Opening {
+            job: id.to_owned(),
+            cursor_ms: None,
+            slots: vec![new],
+        };
+        let opened = self.parts.store.open_slots(vec![opening]).await?;
+        let opened = opened.into_iter().next().ok_or_else(|| missing(id))?;
+        let slot = opened.row.slot.clone();
+        if opened.duplicate || slot.state != SlotState::Due {
+            return Ok(slot);
+        }
+        let mut replaced = Vec::new();
+        {
+            let mut book = self.book();
+            if let Some(job) = book.get_mut(id) {
+                if admission == Admission::Replace {
+                    job.stop();
+                    replaced = job.clear_waiting();
+                }
+                job.wait(opened.row, self.parts.clock.monotonic_ms());
+            }
+            book.plan(id, self.now_ms());
+        }
+        self.replaced(replaced);
+        self.poke.notify_one();
+        Ok(slot)
+    }
+
+    /// A job by its id or name.
+    pub(super) fn row(&self, id: &str) -> Result<(JobRow, Ruled), WireError> {
+        let book = self.book();
+        let job = book.find(id).ok_or_else(|| missing(id))?;
+        Ok((job.row.clone(), job.ruled.clone()))
+    }
+
+    /// Keeps what was changed of a job. The caller holds the pen.
+    pub(super) async fn keep(
+        &self,
+        mut row: JobRow,
+        ruled: Ruled,
+        change: CronChange,
+        anew: bool,
+    ) -> Result<(), WireError> {
+        let now_ms = self.now_ms();
+        if anew {
+            row.cursor_ms = now_ms;
+            row.failures = 0;
+            row.problem = None;
+        }
+        self.parts.store.update_job(row.clone(), change, anew).await?;
+        let mut book = self.book();
+        if !anew && let Some(job) = book.find(&row.id) {
+            // What slots changed meanwhile stays.
+            row.failures = job.row.failures;
+            row.cursor_ms = job.row.cursor_ms;
+        }
+        book.put(row, ruled, now_ms);
+        drop(book);
+        self.poke.notify_one();
+        Ok(())
+    }
+
+    /// A row of a job that does not exist yet.
+    pub(super) fn new_row(&self, now_ms: u64) -> JobRow {
+        JobRow {
+            id: format!("cron-{}", self.parts.dice.hex(ID_BYTES)),
+            terms: terms::blank(),
+            enabled: true,
+            cursor_ms: now_ms,
+            failures: 0,
+            problem: None,
+            nonce: self.parts.dice.hex(NONCE_BYTES),
+            created_at: now_ms,
+            updated_at: now_ms,
+        }
+    }
+
+    /// A job as it stands.
+    async fn view(&self, id: &str) -> Result<Job, WireError> {
+        let (row, _) = self.row(id)?;
+        let mut last = self.parts.store.last_slots(vec![row.id.clone()]).await?;
+        let book = self.book();
+        let job = book.find(&row.id).ok_or_else(|| missing(id))?;
+        Ok(views::job(job, last.remove(&row.id), self.now_ms()))
+    }
+
+    /// Records that a person set a command, before it is set.
+    async fn record_command(&self, call: &Call, terms: &JobTerms) -> Result<(), WireError> {
+        let Some(errand) = terms::errand(&terms.work) else {
+            return Ok(());
+        };
+        let (store, mask) = (&self.parts.store, &self.parts.mask);
+        let owner = format!("cron:{}", terms.name);
+        errand::record_set(store, mask, &call.caller, &owner, &errand).await
+    }
+
+    /// Makes the grants of a job its stored rules.
+    async fn settle(&self, before: Option<&JobTerms>, now: &JobTerms) -> Result<(), WireError> {
+        if let Some(before) = before.filter(|before| {
+            (&before.name, terms::kind(before)) != (&now.name, terms::kind(now))
+        }) {
+            grants::settle(&self.caller, owner(before), &[]).await?;
+        }
+        if before.is_none() && now.grants.is_empty() {
+            return Ok(());
+        }
+        grants::settle(&self.caller, owner(now), &now.grants).await
+    }
+}
+
+fn owner(terms: &JobTerms) -> Owner<'_> {
+    Owner {
+        room: "cron",
+        kind: terms::kind(terms),
+        name: &terms.name,
+    }
+}
+
+fn missing(id: &str) -> WireError {
+    WireError::new(ErrorCode::NotFound, format!("There is no job '{id}'."))
+}
+
+fn refuse_heartbeat(row: &JobRow) -> Result<(), WireError> {
+    if matches!(row.terms.work, Work::Heartbeat(_)) {
+        let message = "The heartbeat is made by the settings: change `heartbeat.*` instead.";
+        return Err(WireError::new(ErrorCode::Conflict, message));
+    }
+    Ok(())
+}

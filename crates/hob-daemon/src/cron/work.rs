@@ -1,0 +1,353 @@
+//! Doing what a slot asks for: a run of the agent, an iteration of a loop, a command.
+//!
+//! Invariants: what can be asked twice is asked under the slot's key; a command is begun on disk
+//! before it is begun at all; work that the daemon's end cuts off gets no outcome here, the next
+//! start takes it up.
+
+use super::Shared;
+use super::book::Started;
+use super::terms;
+use crate::errand::{Errand, Outcome as Errands};
+use futures_util::FutureExt;
+use hob_core::schedule::heartbeat;
+use hob_kit::failpoint;
+use hob_wire::RunId;
+use hob_wire::rooms::agent::{
+    Abort, Cost, Run, RunParams, RunSelector, RunState, RunView, Stats, StatsParams, Wait,
+    WaitParams,
+};
+use hob_wire::rooms::cron::{AgentWork, HEARTBEAT_OK, HeartbeatWork, SlotState, Work};
+use hob_wire::rooms::loops;
+use hob_wire::work::Cause;
+use std::fmt::Write;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a run is waited for in one request.
+const WAIT_MS: u64 = 60_000;
+/// Between two looks at an iteration.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// What a slot keeps of an answer or of what a command printed.
+const OUTPUT_BYTES_MAX: usize = 8 * 1024;
+/// The most of `HEARTBEAT.md` that a run is told.
+const HEARTBEAT_BYTES_MAX: usize = 64 * 1024;
+
+/// How the work of a slot went.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) state: SlotState,
+    pub(super) reason: Option<String>,
+    pub(super) run: Option<RunId>,
+    pub(super) exit_code: Option<i32>,
+    pub(super) output: Option<String>,
+    pub(super) cost: Cost,
+}
+
+impl Outcome {
+    fn failed(why: String) -> Outcome {
+        Outcome::without_work(SlotState::Failed, why)
+    }
+
+    fn without_work(state: SlotState, why: String) -> Outcome {
+        Outcome {
+            state,
+            reason: Some(why),
+            run: None,
+            exit_code: None,
+            output: None,
+            cost: Cost::default(),
+        }
+    }
+}
+
+/// Takes up the slots whose time has come, as many as may be at work.
+pub(super) fn take_up(shared: &Arc<Shared>) {
+    let at_once = shared.settings().usize("cron.at_once");
+    let monotonic_ms = shared.parts.clock.monotonic_ms();
+    let now_ms = shared.now_ms();
+    shared.book().gather(monotonic_ms, now_ms);
+    loop {
+        let started = shared.book().take(at_once);
+        let Some(started) = started else { return };
+        let worker = Arc::clone(shared);
+        let tasks = &shared.parts.tasks;
+        tasks.spawn_until_stop("cron work", async move {
+            // A fault in one job's work is that job's failure and nobody else's.
+            let done = AssertUnwindSafe(worker.work(&started)).catch_unwind().await;
+            let outcome = done.unwrap_or_else(|_| {
+                Outcome::failed("its work broke off by a fault of hob's own".to_owned())
+            });
+            worker.finish(&started, outcome).await;
+            take_up(&worker);
+        });
+    }
+}
+
+impl Shared {
+    async fn work(&self, started: &Started) -> Outcome {
+        failpoint::reach_with("cron.work", &started.job.terms.name);
+        match &started.job.terms.work {
+            Work::Agent(agent) => {
+                let own = started.slot.own_task.as_ref();
+                let task = own.unwrap_or(&agent.task).clone();
+                self.run_agent(started, agent, task).await
+            }
+            Work::Heartbeat(work) => self.beat(started, work).await,
+            Work::Loop { name } => self.run_loop(started, name).await,
+            Work::Command(_) => match terms::errand(&started.job.terms.work) {
+                Some(errand) => self.run_command(started, &errand).await,
+                None => Outcome::failed("it has no command".to_owned()),
+            },
+        }
+    }
+
+    async fn run_agent(&self, started: &Started, agent: &AgentWork, task: String) -> Outcome {
+        let slot = &started.slot.slot;
+        let params = RunParams {
+            session_key: slot.session_key.clone().unwrap_or_default(),
+            task,
+            kind: Some(terms::kind(&started.job.terms).to_owned()),
+            model: agent.model.clone(),
+            budget: agent.budget.map(Into::into),
+            idempotency_key: Some(key(slot.number)),
+            tools: agent.tools.clone(),
+            workspace: agent.workspace.clone(),
+            unattended: true,
+            ..RunParams::default()
+        };
+        let accepted = tokio::select! {
+            accepted = self.ask::<Run>(&params) => accepted,
+            () = started.stop.cancelled() => return stopped(None),
+        };
+        let run = match accepted {
+            Ok(reply) => reply.run_id,
+            Err(error) => return Outcome::failed(error.message),
+        };
+        failpoint::reach("cron.run.accepted");
+        self.begin(slot.number, Some(run)).await;
+        failpoint::reach("cron.slot.begun");
+        let mut is_stopped = false;
+        loop {
+            let params = WaitParams {
+                run_id: run,
+                wait_ms: Some(WAIT_MS),
+            };
+            let seen = tokio::select! {
+                seen = self.ask::<Wait>(&params) => seen,
+                () = started.stop.cancelled(), if !is_stopped => {
+                    is_stopped = true;
+                    let selector = RunSelector { run_id: Some(run), ..RunSelector::default() };
+                    let _ = self.ask::<Abort>(&selector).await;
+                    continue;
+                }
+            };
+            match seen {
+                Ok(view) if view.state == RunState::Done => return of_run(view, is_stopped),
+                Ok(_) => {}
+                Err(error) => {
+                    let mut outcome = Outcome::failed(error.message);
+                    outcome.run = Some(run);
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    /// Looks after the house, if there is anything to look after.
+    async fn beat(&self, started: &Started, work: &HeartbeatWork) -> Outcome {
+        let skip = |why: &str| Outcome::without_work(SlotState::Skipped, why.to_owned());
+        let said = std::fs::read(self.parts.home.heartbeat_file()).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said[..said.len().min(HEARTBEAT_BYTES_MAX)]);
+        if !heartbeat::has_content(&said) {
+            return skip("HEARTBEAT.md says nothing");
+        }
+        // One that was begun before a restart is the run that is active.
+        if started.slot.slot.run_id.is_none() {
+            match self.ask::<Stats>(&StatsParams {}).await {
+                Ok(stats) if stats.active + stats.queued > 0 => return skip("another run is active"),
+                Ok(_) => {}
+                Err(error) => return Outcome::failed(error.message),
+            }
+        }
+        let task = format!(
+            "This is your heartbeat: look after what HEARTBEAT.md says, and do what is due now. If there is nothing to tell, answer only {HEARTBEAT_OK}.\n\n{said}"
+        );
+        let agent = AgentWork {
+            model: work.model.clone(),
+            budget: work.budget,
+            ..AgentWork::default()
+        };
+        self.run_agent(started, &agent, task).await
+    }
+
+    async fn run_loop(&self, started: &Started, name: &str) -> Outcome {
+        let number = started.slot.slot.number;
+        let params = loops::OnceParams {
+            name: name.to_owned(),
+            idempotency_key: Some(key(number)),
+        };
+        let begun = tokio::select! {
+            begun = self.ask::<loops::Once>(&params) => begun,
+            () = started.stop.cancelled() => return stopped(None),
+        };
+        let state = match begun {
+            Ok(begun) => begun.state,
+            Err(error) => return Outcome::failed(error.message),
+        };
+        self.begin(number, state.run_id).await;
+        let mut is_stopped = false;
+        loop {
+            if started.stop.is_cancelled() && !is_stopped {
+                is_stopped = true;
+                let params = loops::NameParams {
+                    name: name.to_owned(),
+                };
+                let _ = self.ask::<loops::Stop>(&params).await;
+            }
+            let params = loops::HistoryParams {
+                name: name.to_owned(),
+                before: state.iteration.checked_add(1),
+                limit: Some(1),
+            };
+            let seen = match self.ask::<loops::History>(&params).await {
+                Ok(page) => page.iterations.into_iter().next(),
+                Err(error) => return Outcome::failed(error.message),
+            };
+            let ended = seen.filter(|seen| seen.iteration == state.iteration && seen.ended_at.is_some());
+            if let Some(iteration) = ended {
+                return of_iteration(iteration, is_stopped);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn run_command(&self, started: &Started, errand: &Errand) -> Outcome {
+        // Before it begins: whether it had, the next start must know.
+        let number = started.slot.slot.number;
+        if let Err(error) = self.parts.store.begin_slot(number, None).await {
+            return Outcome::failed(error.to_string());
+        }
+        failpoint::reach("cron.slot.begun");
+        let done = self.parts.errands.run(errand, &started.stop).await;
+        if started.stop.is_cancelled() {
+            return Outcome {
+                output: Some(printed(&done)).filter(|text| !text.is_empty()),
+                ..stopped(None)
+            };
+        }
+        let reason = match (&done.problem, done.exit_code) {
+            (Some(problem), _) => Some(problem.clone()),
+            (None, Some(0)) => None,
+            (None, Some(code)) => Some(format!("it ended with exit code {code}")),
+            (None, None) => Some("it did not end by itself".to_owned()),
+        };
+        Outcome {
+            state: if done.is_success() { SlotState::Ran } else { SlotState::Failed },
+            reason,
+            run: None,
+            exit_code: done.exit_code,
+            output: Some(printed(&done)),
+            cost: Cost::default(),
+        }
+    }
+
+    /// Remembers that a slot is at work. Without it the next start asks again, under the same key.
+    async fn begin(&self, number: u64, run: Option<RunId>) {
+        if let Err(error) = self.parts.store.begin_slot(number, run).await {
+            tracing::warn!(slot = number, "a slot is not shown as running: {error}");
+        }
+    }
+}
+
+/// The key under which a slot's work is asked for.
+fn key(number: u64) -> String {
+    format!("cron:slot:{number}")
+}
+
+fn stopped(run: Option<RunId>) -> Outcome {
+    Outcome {
+        run,
+        ..Outcome::without_work(SlotState::Stopped, "a later one took its place".to_owned())
+    }
+}
+
+fn of_run(view: RunView, is_stopped: bool) -> Outcome {
+    let cause = view.cause.unwrap_or(Cause::ModelFailed);
+    let last_note = view.notes.last().cloned();
+    let (state, reason) = match cause {
+        Cause::Answered => (SlotState::Ran, None),
+        Cause::Aborted if is_stopped => return Outcome {
+            cost: view.cost,
+            ..stopped(Some(view.run_id))
+        },
+        Cause::Aborted => (SlotState::Stopped, Some("somebody stopped its run".to_owned())),
+        failed => {
+            let why = words(failed);
+            let note = last_note.map_or_else(String::new, |note| format!(": {note}"));
+            (SlotState::Failed, Some(format!("{why}{note}")))
+        }
+    };
+    Outcome {
+        state,
+        reason,
+        run: Some(view.run_id),
+        exit_code: None,
+        output: Some(bounded(&view.text)).filter(|text| !text.is_empty()),
+        cost: view.cost,
+    }
+}
+
+fn of_iteration(iteration: loops::Iteration, is_stopped: bool) -> Outcome {
+    let state = match iteration.success {
+        Some(true) => SlotState::Ran,
+        _ if is_stopped || iteration.cause == Some(Cause::Aborted) => SlotState::Stopped,
+        _ => SlotState::Failed,
+    };
+    Outcome {
+        state,
+        reason: iteration.message,
+        run: iteration.run_id,
+        exit_code: None,
+        output: iteration.response.as_deref().map(bounded),
+        cost: iteration.cost,
+    }
+}
+
+fn words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Answered => "it was answered",
+        Cause::Aborted => "it was stopped",
+        Cause::StepLimit => "it reached its limit of steps",
+        Cause::TokenLimit => "it reached its limit of tokens",
+        Cause::MoneyLimit => "it reached its limit of money",
+        Cause::TimeLimit => "it reached its limit of time",
+        Cause::ErrorStreak => "too many of its calls failed in a row",
+        Cause::RepeatedCall => "it asked for the same call again and again",
+        Cause::ModelFailed => "no model could answer",
+        Cause::Denied => "a needed permission was denied",
+        Cause::GivenUp => "a call in doubt was given up",
+        Cause::Parked => "it was cut off several times without a step",
+    }
+}
+
+fn printed(done: &Errands) -> String {
+    let mut text = done.stdout.clone();
+    if !done.stderr.is_empty() {
+        // Writing into a text cannot fail.
+        let _ = write!(text, "\n[stderr]\n{}", done.stderr);
+    }
+    bounded(text.trim())
+}
+
+/// The beginning and the end of a text, with what is missing between them named.
+fn bounded(text: &str) -> String {
+    if text.len() <= OUTPUT_BYTES_MAX {
+        return text.to_owned();
+    }
+    let half = OUTPUT_BYTES_MAX / 2;
+    let head = &text[..text.floor_char_boundary(half)];
+    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
+    let missing = text.len() - head.len() - tail.len();
+    format!("{head}\n… {missing} bytes are left out …\n{tail}")
+}
