@@ -38,19 +38,24 @@ impl Door {
         if let Some(principal) = self.book.verify(token, self.clock.wall_ms()) {
             return Ok(principal);
         }
+        Err(self.refuse(
+            "This token is not valid: it is mistyped, expired or revoked. 'hob token list' shows the live ones.",
+        ))
+    }
+
+    /// Counts a credential that opened nothing; answers what its holder is told: `message`, or that
+    /// there were too many.
+    pub(crate) fn refuse(&self, message: &str) -> WireError {
         self.failures.fetch_add(1, Ordering::Relaxed);
         match self.judge_failure() {
             Verdict::Counted => {
-                tracing::warn!(listener = self.surface, "a wrong token was refused");
-                Err(WireError::new(
-                    ErrorCode::Unauthorized,
-                    "This token is not valid: it is mistyped, expired or revoked. 'hob token list' shows the live ones.",
-                ))
+                tracing::warn!(listener = self.surface, "a wrong credential was refused");
+                WireError::new(ErrorCode::Unauthorized, message)
             }
             Verdict::Limited { retry_after_ms } => {
                 self.limited.fetch_add(1, Ordering::Relaxed);
                 let error = WireError::new(ErrorCode::Overloaded, "Too many wrong tokens.");
-                Err(error.retry_after(retry_after_ms))
+                error.retry_after(retry_after_ms)
             }
         }
     }

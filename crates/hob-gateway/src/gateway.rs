@@ -7,7 +7,9 @@ use crate::http::{Desk, Site};
 use crate::keeper::Keeper;
 use crate::origin::HostList;
 use crate::shared::Shared;
-use crate::{address, agentloop, kin, listener, owner, settings, tokens, unix, vargos};
+use crate::{
+    address, agentloop, hooks, kin, listener, looprunner, owner, settings, tokens, unix, vargos,
+};
 use hob_bus::Bus;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
@@ -69,8 +71,8 @@ pub enum GatewayError {
 #[derive(Debug)]
 pub struct Gateway {
     address: SocketAddr,
-    vargos: Option<SocketAddr>,
-    agentloop: Option<SocketAddr>,
+    /// The opt-in listeners, each by its surface.
+    dialects: Vec<(&'static str, SocketAddr)>,
     socket: PathBuf,
     accepting: CancellationToken,
 }
@@ -97,19 +99,16 @@ impl Gateway {
         let (tcp_door, unix_door) = (door("ws"), door("unix"));
         let doors = vec![Arc::clone(&tcp_door), Arc::clone(&unix_door)];
         let shared = Arc::new(share(&parts, doors));
-        let open = async |wanted: Option<SocketAddr>, dialect: Dialect| match wanted {
-            Some(wanted) => {
-                let door = door(dialect.surface);
-                open_dialect(wanted, &shared, door, dialect).await.map(Some)
+        let mut dialects = Vec::new();
+        for (dialect, wanted) in wanted.dialects {
+            let surface = dialect.surface;
+            let address = open_dialect(wanted, &shared, door(surface), dialect).await?;
+            dialects.push((surface, address));
+            if surface == agentloop::SURFACE {
+                let path = settings::agentloop_state_file(&parts.settings.borrow());
+                let path = path.unwrap_or_else(|| parts.home.agentloop_file());
+                agentloop::announce(address, path, &shared);
             }
-            None => Ok(None),
-        };
-        let vargos = open(wanted.vargos, VARGOS).await?;
-        let agentloop = open(wanted.agentloop, AGENTLOOP).await?;
-        if let Some(address) = agentloop {
-            let path = settings::agentloop_state_file(&parts.settings.borrow());
-            let path = path.unwrap_or_else(|| parts.home.agentloop_file());
-            agentloop::announce(address, path, &shared);
         }
 
         let site = Arc::new(Site::new(Desk {
@@ -134,8 +133,7 @@ impl Gateway {
         tasks.spawn_until_stop("gateway-settings", apply);
         Ok(Gateway {
             address,
-            vargos,
-            agentloop,
+            dialects,
             socket,
             accepting: shared.accepting.clone(),
         })
@@ -152,8 +150,8 @@ impl Gateway {
             format!("ws {}", self.address),
             format!("unix {}", self.socket.display()),
         ];
-        listeners.extend(self.vargos.map(|address| format!("vargos {address}")));
-        listeners.extend(self.agentloop.map(|address| format!("agentloop {address}")));
+        let dialects = self.dialects.iter();
+        listeners.extend(dialects.map(|(surface, address)| format!("{surface} {address}")));
         listeners
     }
 
@@ -169,8 +167,7 @@ struct Wanted {
     address: SocketAddr,
     /// By a person, who then wants this port and no other.
     chosen: bool,
-    vargos: Option<SocketAddr>,
-    agentloop: Option<SocketAddr>,
+    dialects: Vec<(Dialect, SocketAddr)>,
 }
 
 /// A dialect that an opt-in listener speaks at its root.
@@ -192,6 +189,11 @@ const AGENTLOOP: Dialect = Dialect {
     clients: "AgentLoop",
     site: agentloop::site,
 };
+const LOOPRUNNER: Dialect = Dialect {
+    surface: looprunner::SURFACE,
+    clients: "Loop Runner",
+    site: looprunner::site,
+};
 
 impl Wanted {
     fn of(parts: &GatewayParts<'_>) -> Result<Wanted, GatewayError> {
@@ -200,15 +202,19 @@ impl Wanted {
             Some(text) => (text.as_str(), true),
             None => settings::listen_address(&current),
         };
-        let read = |text| address::parse(text).map_err(GatewayError::Address);
+        let read = |text: &str| address::parse(text).map_err(GatewayError::Address);
+        let asked = [
+            (VARGOS, settings::vargos_address(&current)),
+            (AGENTLOOP, settings::agentloop_address(&current)),
+            (LOOPRUNNER, settings::looprunner_address(&current)),
+        ];
+        let asked = asked.into_iter();
+        let asked = asked.filter_map(|(dialect, text)| Some((dialect, text?)));
+        let dialects = asked.map(|(dialect, text)| Ok((dialect, read(&text)?)));
         Ok(Wanted {
             address: read(text)?,
             chosen,
-            vargos: settings::vargos_address(&current).map(read).transpose()?,
-            agentloop: settings::agentloop_address(&current)
-                .as_deref()
-                .map(read)
-                .transpose()?,
+            dialects: dialects.collect::<Result<_, GatewayError>>()?,
         })
     }
 
@@ -251,6 +257,7 @@ fn share(parts: &GatewayParts<'_>, doors: Vec<Arc<Door>>) -> Shared {
         accepting: parts.tasks.stop_token().child_token(),
         connections_max,
         connections: Arc::new(Semaphore::new(connections_max)),
+        hooks: Semaphore::new(hooks::AT_ONCE_MAX),
         doors,
     }
 }

@@ -7,7 +7,10 @@ use crate::door::{self, Door};
 use crate::origin::HostList;
 use crate::refusal::Refusal;
 use crate::shared::{Seat, Shared};
-use crate::{agentloop, openai, openapi, probes, rest, speech, subprotocol, tools, websocket};
+use crate::{
+    agentloop, hooks, looprunner, openai, openapi, probes, rest, speech, subprotocol, tools,
+    websocket,
+};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
@@ -77,6 +80,8 @@ impl Site {
             .route("/api/rpc/{method}", post(rest::call))
             .route("/api/tools/openapi.json", get(tools::describe))
             .route("/api/tools/{name}", post(tools::execute))
+            .route("/hooks/{id}", post(hooks::deliver))
+            .merge(looprunner::routes())
             .merge(openai::routes())
             .merge(speech::routes());
         Site::with_router(desk, router)
@@ -238,7 +243,8 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     }
 }
 
-fn unauthorized(error: WireError) -> Refusal {
+/// What a wrong or missing credential is told.
+pub(crate) fn unauthorized(error: WireError) -> Refusal {
     let limited = error.code == ErrorCode::Overloaded;
     let refusal = Refusal::from(error);
     if limited {

@@ -5,7 +5,8 @@
 //! - `listener`, `unix`, `vargos`: the ways in; `websocket`, `lines`: the two framings
 //! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
 //!   ask
-//! - `agentloop`: AgentLoop's dialect; `kin`: who is let in without a token, where that is granted
+//! - `agentloop`, `looprunner`: other programs' dialects; `kin`: who is let in without a token,
+//!   where that is granted; `hooks`: other systems that call a job by its own secret
 //! - `openai`: the surface at `/v1`; `line`: a link for one answer;
 //!   `speech`: `/tts` and `/v1/audio/speech`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
@@ -20,12 +21,14 @@ mod book;
 pub mod credential;
 mod door;
 pub mod gateway;
+mod hooks;
 mod http;
 mod keeper;
 mod kin;
 mod line;
 mod lines;
 mod listener;
+mod looprunner;
 mod openai;
 mod openapi;
 mod origin;

@@ -27,6 +27,8 @@ pub(crate) enum Heard<'a> {
     Event {
         topic: Cow<'a, str>,
         payload: &'a str,
+        /// Its place in the log; a volatile one has none.
+        seq: Option<u64>,
     },
     Answer {
         id: Cow<'a, str>,
@@ -139,6 +141,22 @@ impl Line {
         Ok(())
     }
 
+    /// Hears `topics` of everybody: from now on, or after the logged event `since`. Answers the
+    /// last one there is.
+    pub(crate) async fn hear_all(
+        &mut self,
+        topics: &[&str],
+        since: Option<u64>,
+    ) -> Result<u64, WireError> {
+        let params = gateway::SubscribeParams {
+            events: topics.iter().map(|&topic| topic.to_owned()).collect(),
+            session_key: None,
+            since,
+        };
+        let subscribed = self.call::<gateway::Subscribe>(&params).await?;
+        Ok(subscribed.seq)
+    }
+
     /// The next frame, or why none will come. Cancelling it loses nothing.
     pub(crate) async fn frame(&mut self) -> Result<Bytes, WireError> {
         loop {
@@ -166,6 +184,7 @@ pub(crate) fn read(frame: &Bytes) -> Option<Heard<'_>> {
         Envelope::Event(event) => Some(Heard::Event {
             topic: event.event,
             payload: event.payload.map_or("null", RawValue::get),
+            seq: event.seq.filter(|_| event.sub.is_none()),
         }),
         Envelope::Response(response) => Some(Heard::Answer {
             id: response.id,

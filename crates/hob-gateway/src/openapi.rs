@@ -5,7 +5,7 @@
 //! rooms reuse names such as `ListParams`, because each is filed under its room or its method.
 
 use crate::http::{Desk, JSON, Reader};
-use crate::{openai, speech};
+use crate::{hooks, looprunner, openai, speech};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, header};
@@ -35,6 +35,8 @@ pub fn document() -> Value {
     let mut paths = probe_paths();
     paths.extend(openai::document::paths());
     paths.extend(speech::paths());
+    paths.extend(looprunner::document::paths(&mut schemas));
+    paths.insert("/hooks/{id}".to_owned(), hooks::path());
     for spec in catalog::methods() {
         let path = format!("/api/rpc/{}", spec.name);
         paths.insert(path, json!({ "post": operation(spec, &mut schemas) }));

@@ -49,29 +49,34 @@ pub(crate) async fn read_params(headers: &HeaderMap, body: Body) -> Result<Optio
         return Ok(None);
     }
     if !is_json(headers) {
-        return Err(Refusal::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            ErrorCode::InvalidParams,
-            "Send the params as 'Content-Type: application/json'.",
-        ));
+        return Err(not_json());
     }
-    if body.size_hint().lower() > limits::FRAME_BYTES_MAX as u64 {
-        return Err(too_large());
+    read_json(body).await
+}
+
+/// As [`read_params`], for a body whose type was looked at already.
+pub(crate) async fn read_json(body: Body) -> Result<Option<Bytes>, Refusal> {
+    let bytes = read_body(body, limits::FRAME_BYTES_MAX, BODY_MS_MAX).await?;
+    check_json(&bytes)?;
+    Ok((!bytes.is_empty()).then_some(bytes))
+}
+
+/// Any body of at most `bytes_max`, if it arrives in time.
+pub(crate) async fn read_body(body: Body, bytes_max: usize, ms_max: u64) -> Result<Bytes, Refusal> {
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_large(bytes_max));
     }
-    let read = Limited::new(body, limits::FRAME_BYTES_MAX).collect();
-    let read = tokio::time::timeout(Duration::from_millis(BODY_MS_MAX), read).await;
+    let read = Limited::new(body, bytes_max).collect();
+    let read = tokio::time::timeout(Duration::from_millis(ms_max), read).await;
     let read = read.map_err(|_| {
         let message = "The body did not arrive in time.";
         Refusal::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::Timeout, message)
     })?;
-    let bytes = read
-        .map_err(|failure| match failure.downcast_ref::<LengthLimitError>() {
-            Some(_) => too_large(),
-            None => Refusal::bad_request("The body broke off."),
-        })?
-        .to_bytes();
-    check_json(&bytes)?;
-    Ok((!bytes.is_empty()).then_some(bytes))
+    let read = read.map_err(|failure| match failure.downcast_ref::<LengthLimitError>() {
+        Some(_) => too_large(bytes_max),
+        None => Refusal::bad_request("The body broke off."),
+    })?;
+    Ok(read.to_bytes())
 }
 
 /// The bytes become part of a frame, so they must be one whole JSON value.
@@ -95,7 +100,8 @@ fn check_json(bytes: &[u8]) -> Result<(), Refusal> {
         .map_err(|failure| parse_error(format!("The body is not JSON: {failure}")))
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+/// Whether the body is said to be JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     if hob_kit::failpoint::broken(41) {
         return true;
     }
@@ -107,10 +113,18 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-fn too_large() -> Refusal {
+pub(crate) fn not_json() -> Refusal {
+    Refusal::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ErrorCode::InvalidParams,
+        "Send the params as 'Content-Type: application/json'.",
+    )
+}
+
+fn too_large(bytes_max: usize) -> Refusal {
     Refusal::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InvalidParams,
-        format!("A body has at most {} bytes.", limits::FRAME_BYTES_MAX),
+        format!("A body has at most {bytes_max} bytes."),
     )
 }

@@ -60,6 +60,15 @@ pub const KEYS: &[Key] = &[
     )
     .alias("AGENTLOOP_ENGINE_STATE_FILE"),
     Key::new(
+        "listen.looprunner",
+        Kind::Checked {
+            expects: "a loopback address such as 127.0.0.1:3456, or nothing",
+            check: check_optional_address,
+        },
+        "",
+        "An HTTP listener for Loop Runner's clients, which can send no token. Setting it is the grant: any program of your user may then set, start and stop the loop 'default', its monitor command included, which runs in the sandbox.",
+    ),
+    Key::new(
         "gateway.ping_interval",
         Kind::Duration {
             min_ms: 100,
@@ -111,8 +120,18 @@ pub(crate) fn listen_address(settings: &Settings) -> (&str, bool) {
 }
 
 /// The address of the listener for Vargos clients, if one was opened.
-pub(crate) fn vargos_address(settings: &Settings) -> Option<&str> {
-    Some(settings.text("listen.vargos")).filter(|text| !text.is_empty())
+pub(crate) fn vargos_address(settings: &Settings) -> Option<String> {
+    given(settings, "listen.vargos")
+}
+
+/// The address of the listener for Loop Runner's clients, if one was opened.
+pub(crate) fn looprunner_address(settings: &Settings) -> Option<String> {
+    given(settings, "listen.looprunner")
+}
+
+fn given(settings: &Settings, key: &str) -> Option<String> {
+    let text = settings.text(key);
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The address of the listener for AgentLoop's clients, if one was opened.

@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) accepting: CancellationToken,
     pub(crate) connections_max: usize,
     pub(crate) connections: Arc<Semaphore>,
+    /// Seats for calls of hooks, whose senders are not known before their bodies are read.
+    pub(crate) hooks: Semaphore,
     /// The doors that ask for a token, for `/metrics`.
     pub(crate) doors: Vec<Arc<Door>>,
 }

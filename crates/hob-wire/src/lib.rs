@@ -8,7 +8,7 @@
 //! - [`work`]: what repeating a call does, where a run must stop and why it did
 //! - [`rule`]: stored rules, and the record of what was decided
 //! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
-//! - [`agentloop`]: the words of AgentLoop's clients, which speak another protocol
+//! - [`agentloop`], [`looprunner`]: the words of clients that speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
 //! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
@@ -24,6 +24,7 @@ pub mod frame;
 mod given;
 pub mod id;
 pub mod limits;
+pub mod looprunner;
 pub mod method;
 pub mod rooms;
 pub mod rule;

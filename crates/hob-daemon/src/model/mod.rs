@@ -111,7 +111,8 @@ async fn list(shared: &Shared, params: &ListParams) -> Result<Models, WireError>
         }
     }
     // One that lacks its key has said so already.
-    let ready = providers.iter().filter(|provider| provider.ready);
+    let ready = providers.iter();
+    let ready = ready.filter(|provider| provider.ready && !params.names_only);
     let asked = ready.map(|provider| listing(&book, provider));
     let mut models = Vec::new();
     for listing in join_all(asked).await {

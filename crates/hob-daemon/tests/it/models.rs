@@ -65,7 +65,13 @@ fn house(text: &str) -> House {
 impl House {
     async fn list(&self, provider: Option<&str>) -> Models {
         let provider = provider.map(str::to_owned);
-        let listed = self.caller.call::<List>(&ListParams { provider }).await;
+        let listed = self
+            .caller
+            .call::<List>(&ListParams {
+                provider,
+                ..ListParams::default()
+            })
+            .await;
         listed.expect("lists")
     }
 
@@ -172,8 +178,17 @@ async fn a_dead_provider_costs_its_own_models_and_nothing_else() {
     let message = keyless.and_then(|it| it.message.as_deref());
     assert!(message.is_some_and(|words| words.contains("NO_SUCH_KEY")));
     assert_eq!(house.list(Some("lab")).await.providers.len(), 1);
+    let names = ListParams {
+        names_only: true,
+        ..ListParams::default()
+    };
+    let names = house.caller.call::<List>(&names).await.expect("lists");
+    assert!(names.models.is_empty(), "nobody is asked");
+    assert_eq!(names.providers.len(), listed.providers.len());
+    assert_eq!(names.aliases, listed.aliases);
     let nobody = ListParams {
         provider: Some("nobody".to_owned()),
+        ..ListParams::default()
     };
     let missing = house.caller.call::<List>(&nobody).await;
     assert_eq!(code(missing), ErrorCode::NotFound);

@@ -92,7 +92,7 @@ pub(crate) fn encode(event: &Event) -> Option<Bytes> {
 }
 
 fn told(frame: &Bytes, client: &Client) -> Option<Event> {
-    let Heard::Event { topic, payload } = line::read(frame)? else {
+    let Heard::Event { topic, payload, .. } = line::read(frame)? else {
         return None;
     };
     if topic == ServiceStatusChanged::SPEC.topic {

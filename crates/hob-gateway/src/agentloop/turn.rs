@@ -180,13 +180,13 @@ impl Turn {
                 () = self.client.gone.cancelled() => return Ok(None),
             };
             match line::read(&frame) {
-                Some(Heard::Event { topic, payload }) if is_of(payload, story.run()) => {
+                Some(Heard::Event { topic, payload, .. }) if is_of(payload, story.run()) => {
                     if topic == COMPLETED {
                         return decode(payload).map(Some);
                     }
                     hear(&topic, payload, story, &mut events)?;
                 }
-                Some(Heard::Event { topic, payload }) if topic == ADDED => {
+                Some(Heard::Event { topic, payload, .. }) if topic == ADDED => {
                     story.message(&decode::<Added>(payload)?);
                 }
                 Some(Heard::Answer { id, outcome }) if id == STATUS => {

@@ -65,6 +65,7 @@ async fn models(
 ) -> Result<model::Models, Fault> {
     let params = model::ListParams {
         provider: provider.map(str::to_owned),
+        ..model::ListParams::default()
     };
     let params = serde_json::to_vec(&params).map_err(|error| Fault::internal(error.to_string()))?;
     let name = model::List::SPEC.name;

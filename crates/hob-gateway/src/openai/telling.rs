@@ -240,7 +240,7 @@ impl Telling {
 
     async fn take(&mut self, frame: &Bytes, words: &mut Vec<Word>) -> Result<Option<Reply>, Fault> {
         match line::read(frame) {
-            Some(Heard::Event { topic, payload }) => self.event(&topic, payload, words).await,
+            Some(Heard::Event { topic, payload, .. }) => self.event(&topic, payload, words).await,
             Some(Heard::Answer { id, outcome }) => self.answer(&id, outcome, words).await,
             None => Ok(None),
         }

@@ -5,11 +5,15 @@
 mod agentloop;
 mod credentials;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
 mod listening;
+#[cfg(test)]
+mod looprunner;
 #[cfg(test)]
 mod openai;
 #[cfg(test)]

@@ -39,6 +39,9 @@ pub struct ListParams {
     /// Only this provider's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// Asks no provider: tells the providers and the aliases, at once, and no models.
+    #[serde(default)]
+    pub names_only: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
