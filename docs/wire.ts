@@ -1667,6 +1667,8 @@ export interface ModelAddParams {
 export interface ModelListParams {
   /** Only this provider's. */
   provider?: string | null;
+  /** Asks no provider: tells the providers and the aliases, at once, and no models. */
+  namesOnly?: boolean;
 }
 
 export interface ModelRemoveParams {

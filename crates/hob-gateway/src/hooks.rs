@@ -36,7 +36,7 @@ const CREDENTIALS: [HeaderName; 3] = [
     HeaderName::from_static("x-hob-signature"),
     HeaderName::from_static("x-hub-signature-256"),
 ];
-const WRONG: &str = "This hook takes no such call: it is not there, or the secret or signature is wrong. 'hob cron' shows both.";
+const WRONG: &str = "This hook takes no such call: it is not there, or the secret or signature is wrong. 'hob cron secret NAME' shows the right one.";
 const MISSING: &str = "A hook needs its secret: as 'Authorization: Bearer SECRET', or as the key of an HMAC-SHA256 in 'X-Hob-Signature' or 'X-Hub-Signature-256'.";
 
 pub(crate) async fn deliver(

@@ -37,7 +37,7 @@ pub(crate) async fn configure(client: Client, request: Request) -> Result<Respon
             name: client.name.clone(),
             config: settings,
         };
-        client.act::<loops::Update>(&params).await?;
+        client.call::<loops::Update>(&params).await?;
     }
     if let Some(text) = working {
         set_working(&client, text).await?;
@@ -81,8 +81,8 @@ pub(crate) async fn create(
 ) -> Result<Response<Body>, Refusal> {
     let NewLoop { id, config } = needed(request).await?;
     let aliases = client.aliases().await?;
-    let unmade = translate::unmade();
-    let change = translate::change(config, &unmade, &aliases).map_err(Refusal::bad_request)?;
+    let blank = translate::blank();
+    let change = translate::change(config, &blank, &aliases).map_err(Refusal::bad_request)?;
     check_model(&client, &change.settings).await?;
     let params = CreateParams {
         name: id.clone(),
@@ -115,7 +115,7 @@ async fn without_body<M: Method<Params = NameParams>>(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     optional::<IgnoredAny>(request).await?;
-    client.act::<M>(&client.params()).await?;
+    client.call::<M>(&client.params()).await?;
     json(&DONE)
 }
 
@@ -124,7 +124,7 @@ async fn set_working(client: &Client, text: String) -> Result<(), Refusal> {
         name: client.name.clone(),
         text,
     };
-    client.act::<loops::Working>(&params).await?;
+    client.call::<loops::Working>(&params).await?;
     Ok(())
 }
 
@@ -134,7 +134,7 @@ async fn set_persistent(client: &Client, text: String) -> Result<(), Refusal> {
         text: Some(text),
         ..PersistentParams::default()
     };
-    client.act::<loops::Persistent>(&params).await?;
+    client.call::<loops::Persistent>(&params).await?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! of the bus.
 //!
 //! Invariants: whoever is let in without a token came by the listener that grants it; a page of
-//! another origin changes nothing, even where its browser says no Origin; reading makes no loop.
+//! another origin changes nothing, even where its browser says no Origin.
 
 use crate::book::Principal;
 use crate::http::{Desk, RequestId};
@@ -17,9 +17,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use bytes::Bytes;
 use hob_bus::Caller;
 use hob_wire::looprunner::{Config, HISTORY_MAX, Past, Whole};
-use hob_wire::rooms::loops::{
-    self, CreateParams, DEFAULT_LOOP, HistoryParams, Iteration, Loop, NameParams,
-};
+use hob_wire::rooms::loops::{self, DEFAULT_LOOP, HistoryParams, Iteration, Loop, NameParams};
 use hob_wire::rooms::model::{self, Alias};
 use hob_wire::{ErrorCode, Method, WireError};
 use serde::de::DeserializeOwned;
@@ -123,37 +121,9 @@ impl Client {
         }
     }
 
-    /// The loop as it stands. The default one is there for a client even before it is made.
+    /// The loop as it stands.
     pub(crate) async fn find(&self) -> Result<Loop, WireError> {
-        match self.call::<loops::Get>(&self.params()).await {
-            Err(error) if self.may_be_made(&error) => Ok(translate::unmade()),
-            found => found,
-        }
-    }
-
-    /// Does `act`; where that fails because nobody has made the default loop yet, makes it first.
-    pub(crate) async fn act<M: Method>(&self, params: &M::Params) -> Result<M::Result, WireError> {
-        match self.call::<M>(params).await {
-            Err(error) if self.may_be_made(&error) => self.make().await?,
-            done => return done,
-        }
-        self.call::<M>(params).await
-    }
-
-    fn may_be_made(&self, error: &WireError) -> bool {
-        error.code == ErrorCode::NotFound && self.name == DEFAULT_LOOP
-    }
-
-    async fn make(&self) -> Result<(), WireError> {
-        let params = CreateParams {
-            name: self.name.clone(),
-            ..CreateParams::default()
-        };
-        match self.call::<loops::Create>(&params).await {
-            // Somebody else was faster.
-            Err(error) if error.code == ErrorCode::Conflict => Ok(()),
-            made => made.map(drop),
-        }
+        self.call::<loops::Get>(&self.params()).await
     }
 
     pub(crate) async fn aliases(&self) -> Result<Vec<Alias>, WireError> {
@@ -189,10 +159,7 @@ impl Client {
                 before,
                 limit: u32::try_from(HISTORY_MAX - answered).ok(),
             };
-            let page = match self.call::<loops::History>(&params).await {
-                Err(error) if self.may_be_made(&error) => break,
-                page => page?,
-            };
+            let page = self.call::<loops::History>(&params).await?;
             before = page.iterations.last().map(|last| last.iteration);
             for one in page.iterations {
                 let response = one.response.as_deref();

@@ -7,18 +7,18 @@ use hob_wire::looprunner::{
     Config, ConfigChange, HISTORY_MAX, Listed, Model, Monitor, NamedModel, Past, State,
 };
 use hob_wire::rooms::loops::{
-    self, DEFAULT_LOOP, INTERVAL_MS_MAX, INTERVAL_MS_MIN, Iteration, LOOP_TEXT_BYTES_MAX, Loop,
-    LoopChange, LoopConfig, LoopState, Memory, MonitorOutput, MonitorView,
+    self, INTERVAL_MS_MAX, INTERVAL_MS_MIN, Iteration, LOOP_TEXT_BYTES_MAX, Loop, LoopChange,
+    LoopConfig, LoopState, Memory, MonitorOutput, MonitorView,
 };
 use hob_wire::rooms::model::{self, Alias};
 
 /// The alias of the house's own choice.
 const DEFAULT_ALIAS: &str = "default";
 
-/// The default loop as it is before anybody made it.
-pub(crate) fn unmade() -> Loop {
+/// A loop before anything of it was set.
+pub(crate) fn blank() -> Loop {
     Loop {
-        name: DEFAULT_LOOP.to_owned(),
+        name: String::new(),
         config: LoopConfig::default(),
         state: LoopState::default(),
         persistent: Memory::default(),

@@ -1,6 +1,6 @@
 //! Loops in Loop Runner's words and back.
 
-use super::{Change, change, config, history, model, named, printed, state, unmade};
+use super::{Change, blank, change, config, history, model, named, printed, state};
 use hob_wire::looprunner::{ConfigChange, Model, Monitor};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
@@ -25,7 +25,7 @@ fn ids(model: &Model) -> (&str, &str) {
 }
 
 fn made() -> Loop {
-    let mut made = unmade();
+    let mut made = blank();
     made.config.monitor = Some(MonitorView {
         command: "date".to_owned(),
         interval_ms: Some(2_000),

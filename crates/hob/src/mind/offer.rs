@@ -147,6 +147,7 @@ pub async fn tell_modest(setting: Setting<'_>, ending: &Ending) {
     }
     let params = ListParams {
         provider: Some(SERVICE.to_owned()),
+        names_only: true,
     };
     let Ok(found) = setting.client.call_again::<List>(&params).await else {
         return;

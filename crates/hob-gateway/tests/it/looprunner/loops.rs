@@ -7,10 +7,10 @@ use hob_kit::dice::Dice;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
-    self, Deleted, Iteration, Iterations, Loop, LoopConfig, LoopConfiguredPayload, LoopEnd,
-    LoopErrorPayload, LoopIterationPayload, LoopPhase, LoopPromptPayload, LoopResponsePayload,
-    LoopState, LoopStatePayload, LoopStoppedPayload, Loops as Listed, Memories, Memory,
-    MonitorOutput, MonitorView,
+    self, DEFAULT_LOOP, Deleted, Iteration, Iterations, Loop, LoopConfig, LoopConfiguredPayload,
+    LoopEnd, LoopErrorPayload, LoopIterationPayload, LoopPhase, LoopPromptPayload,
+    LoopResponsePayload, LoopState, LoopStatePayload, LoopStoppedPayload, Loops as Listed,
+    Memories, Memory, MonitorOutput, MonitorView,
 };
 use hob_wire::rooms::model;
 use hob_wire::rooms::model::ProviderKind;
@@ -146,12 +146,18 @@ impl Loops {
     pub(crate) fn get(&self, name: &str) -> Result<Loop, WireError> {
         let known = self.known.lock().unwrap();
         let missing = || error(ErrorCode::NotFound, "There is no such loop.");
-        known.get(name).cloned().ok_or_else(missing)
+        // The default one is there before anybody makes it.
+        let unmade = || (name == DEFAULT_LOOP).then(|| blank(name));
+        known.get(name).cloned().or_else(unmade).ok_or_else(missing)
     }
 
     fn alter(&self, name: &str, work: impl FnOnce(&mut Loop)) -> Result<Loop, WireError> {
         let mut known = self.known.lock().unwrap();
         let missing = || error(ErrorCode::NotFound, "There is no such loop.");
+        if name == DEFAULT_LOOP {
+            let made = || blank(name);
+            known.entry(name.to_owned()).or_insert_with(made);
+        }
         let one = known.get_mut(name).ok_or_else(missing)?;
         work(one);
         Ok(one.clone())
