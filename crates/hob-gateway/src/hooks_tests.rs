@@ -17,8 +17,8 @@ fn a_query_is_read_by_names() {
             ("é", "\u{fffd}")
         ]
     );
-    let many: String = (0..200).map(|n| format!("n{n}=1&")).collect();
-    assert_eq!(query(&many).len(), QUERY_NAMES_MAX);
+    let many: Vec<_> = (0..200).map(|n| format!("n{n}=1")).collect();
+    assert_eq!(query(&many.join("&")).len(), QUERY_NAMES_MAX);
 }
 
 #[test]

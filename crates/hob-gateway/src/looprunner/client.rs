@@ -103,9 +103,10 @@ impl Client {
 
     /// A line on which events come.
     pub(crate) fn line(&self) -> Result<Line, WireError> {
-        let open = match self.granted {
-            true => Line::open_granted,
-            false => Line::open,
+        let open = if self.granted {
+            Line::open_granted
+        } else {
+            Line::open
         };
         open(
             &self.desk,

@@ -36,7 +36,7 @@ pub(crate) const TOPICS: [&str; 9] = [
 #[derive(Debug, PartialEq)]
 pub(crate) enum Told {
     Nothing,
-    Event(Event),
+    Event(Box<Event>),
     /// The settings or a memory changed; the event has not their texts.
     Configured,
     /// The loop is no more.
@@ -92,7 +92,7 @@ impl Mirror {
             STOPPED => self.stopped(&decode(payload)?),
             _ => self.state(&decode(payload)?),
         };
-        Ok(Told::Event(event))
+        Ok(Told::Event(Box::new(event)))
     }
 
     fn is_ours(&self, payload: &str) -> bool {

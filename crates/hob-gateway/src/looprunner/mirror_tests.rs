@@ -1,7 +1,7 @@
 //! Events in Loop Runner's words.
 
 use super::{Mirror, Told};
-use hob_wire::looprunner::{Event, Past, State};
+use hob_wire::looprunner::{Past, State};
 use serde_json::{Value, json};
 
 fn mirror() -> Mirror {
@@ -30,7 +30,7 @@ fn take(mirror: &mut Mirror, topic: &str, mut payload: Value) -> Told {
 
 fn event(told: Told) -> Value {
     match told {
-        Told::Event(event) => serde_json::to_value(event).unwrap(),
+        Told::Event(event) => serde_json::to_value(*event).unwrap(),
         other => panic!("no event but {other:?}"),
     }
 }
@@ -93,7 +93,7 @@ fn an_iteration_is_told_in_their_words_and_the_state_has_all_of_it() {
         "loop.stopped",
         json!({ "iteration": 2, "end": "stopped", "message": "It was stopped." }),
     );
-    assert_eq!(told, Told::Event(Event::Stopped));
+    assert_eq!(event(told), json!({ "type": "stopped" }));
     assert!(!mirror.state.running);
 }
 
@@ -103,10 +103,8 @@ fn other_loops_and_other_events_tell_nothing() {
     let other = json!({ "name": "other", "iteration": 9, "sessionKey": "loop:other:9" });
     assert_eq!(take(&mut mirror, "loop.iteration", other), Told::Nothing);
     let escaped = r#"{"iteration":2,"sessionKey":"s","name":"def\u0061ult"}"#;
-    assert!(matches!(
-        mirror.take("loop.iteration", escaped),
-        Ok(Told::Event(Event::Iteration { iteration: 2 }))
-    ));
+    let told = mirror.take("loop.iteration", escaped).unwrap();
+    assert_eq!(event(told)["iteration"], 2);
     assert_eq!(take(&mut mirror, "run.delta", json!({})), Told::Nothing);
     assert_eq!(mirror.take("loop.state", "null"), Ok(Told::Nothing));
     assert!(mirror.take("loop.state", r#"{"name":"default"}"#).is_err());

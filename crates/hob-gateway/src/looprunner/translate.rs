@@ -98,11 +98,11 @@ pub(crate) fn model(chosen: Option<&str>, aliases: &[Alias]) -> Model {
         found.and_then(|alias| alias.models.first())
     };
     let chosen = chosen.unwrap_or(DEFAULT_ALIAS);
-    let id = match chosen.contains('/') {
-        true => Some(chosen),
-        false => of_alias(chosen)
-            .or_else(|| of_alias(DEFAULT_ALIAS))
-            .map(String::as_str),
+    let id = if chosen.contains('/') {
+        Some(chosen)
+    } else {
+        let found = of_alias(chosen).or_else(|| of_alias(DEFAULT_ALIAS));
+        found.map(String::as_str)
     };
     let split = id.and_then(|id| id.split_once('/'));
     split.map_or_else(Model::default, |(provider, model)| Model {
@@ -131,7 +131,7 @@ pub(crate) fn printed(output: &MonitorOutput) -> String {
         ("error", output.problem.as_deref().unwrap_or_default()),
     ] {
         if !more.is_empty() {
-            text.push_str(&format!("\n[{mark}]\n{more}"));
+            text.extend(["\n[", mark, "]\n", more]);
         }
     }
     text

@@ -166,7 +166,7 @@ async fn what_is_too_large_or_not_a_call_is_refused() {
     .into_bytes();
     for _ in 0..33 {
         chunked.extend_from_slice(b"8000\r\n");
-        chunked.extend_from_slice(&[b'x'; 0x8000]);
+        chunked.extend_from_slice(&vec![b'x'; 0x8000]);
         chunked.extend_from_slice(b"\r\n");
     }
     chunked.extend_from_slice(b"0\r\n\r\n");

@@ -359,7 +359,7 @@ async fn a_history_is_read_page_by_page_and_bounded() {
         session_key: String::new(),
         run_id: None,
         prompt: format!("p{iteration}"),
-        response: (iteration % 10 != 0).then(|| format!("r{iteration}")),
+        response: (!iteration.is_multiple_of(10)).then(|| format!("r{iteration}")),
         success: None,
         cause: None,
         message: None,
@@ -379,7 +379,7 @@ async fn a_history_is_read_page_by_page_and_bounded() {
         .iter()
         .map(|one| one["iteration"].as_u64().unwrap())
         .collect();
-    assert!(numbers.is_sorted() && numbers.iter().all(|number| number % 10 != 0));
+    assert!(numbers.is_sorted() && numbers.iter().all(|number| !number.is_multiple_of(10)));
     assert_eq!(
         get(&house, "/api/state").await["state"]["history"]
             .as_array()
