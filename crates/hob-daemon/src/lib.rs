@@ -13,7 +13,9 @@
 //! - [`speech`] has words spoken by one of those: `speech.say`
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
-//! - [`errand`] runs commands that a person set, [`grants`] keeps what a person granted with them
+//! - [`loops`] has prompts that are asked again and again: `loop.*`
+//! - [`errand`] runs commands that a person set, [`grants`] keeps what a person granted with them,
+//!   [`notice`] tells a session what came of it
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
@@ -28,7 +30,9 @@ pub mod errand;
 pub mod grants;
 pub mod library;
 pub mod log;
+pub mod loops;
 pub mod model;
+pub mod notice;
 pub mod permission;
 pub mod service;
 pub mod session;

@@ -3,6 +3,7 @@
 //! Invariants: an event about a row is rebuilt to the very bytes it was published with; an event
 //! whose row is gone is left out; a page is empty only when nothing follows.
 
+use crate::loops::payload as loops;
 use crate::runs::payload;
 use crate::runs::row::summary;
 use crate::value::{int, number, optional_uuid, uint};
@@ -217,11 +218,15 @@ fn of_run(row: &Row<'_>, session: &SessionFace) -> rusqlite::Result<Option<Bytes
     let Some(run) = optional_uuid(row, 17)?.map(RunId) else {
         return Ok(None);
     };
-    if topic == payload::QUEUED {
-        let task = row.get_ref(18)?.as_str()?;
-        return Ok(Some(payload::queued(session, run, task)));
+    match topic {
+        payload::QUEUED => {
+            let task = row.get_ref(18)?.as_str()?;
+            Ok(Some(payload::queued(session, run, task)))
+        }
+        loops::PROMPT => Ok(loops::prompt(session, run, row.get_ref(18)?.as_str()?)),
+        loops::RESPONSE => Ok(loops::response(session, run, row.get_ref(23)?.as_str()?)),
+        _ => Ok(payload::completed(session, run, &summary(row, 19)?)),
     }
-    Ok(payload::completed(session, run, &summary(row, 19)?))
 }
 
 /// A session as its events show it.

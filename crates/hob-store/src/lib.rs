@@ -7,6 +7,7 @@
 //! - `readers`: a few connections for everything that only reads
 //! - `sessions`, `runs`, `tokens`, `events`, `retention`: the SQL of each thing
 //! - `changes`: what runs changed in files, for undoing
+//! - `loops`: prompts that are asked again and again
 //! - `outputs`: what tools said at length, for a while
 //! - `judgements`: stored rules, and the record of every decision
 //! - `schedule`: jobs, and what became of each time they were due
@@ -31,6 +32,7 @@ mod ids;
 mod inspect;
 mod judgements;
 mod lanes;
+mod loops;
 mod mark;
 mod migrations;
 mod opening;
@@ -56,6 +58,10 @@ pub use changes::{Change, Former, NewChange};
 pub use check::Verdict;
 pub use error::StoreError;
 pub use judgements::{Judgement, KeptRule, NewEntry, NewRule};
+pub use loops::{
+    Ended, Kind as MemoryKind, LoopRow, Mode, NewLoop, Prompted, Remember, Started, Under,
+    WhichStart,
+};
 pub use outputs::{NewOutput, Output, OutputDraft};
 pub use runs::{
     Accepted, Birth, Ceilings, Costs, LedgerEntry, LedgerWrite, NewMessage, NewRun, Purse, Reserve,

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_outputs.sql"),
     include_str!("migrations/0005_judgements.sql"),
     include_str!("migrations/0006_families.sql"),
+    include_str!("migrations/0007_loops.sql"),
     include_str!("migrations/0008_schedule.sql"),
 ];
 

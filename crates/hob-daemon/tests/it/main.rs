@@ -15,6 +15,8 @@ mod fixture;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod loops;
+#[cfg(test)]
 mod models;
 #[cfg(test)]
 mod outside;

@@ -1,13 +1,14 @@
 //! Which rooms the house has, and what each is made of.
 //!
-//! Invariant: the agent comes last, because runs of a former daemon begin at once and call the
-//! other rooms.
+//! Invariant: the agent comes after the rooms that runs call, because runs of a former daemon begin
+//! at once; what asks the agent by itself comes after it.
 
 use super::{Groups, House, VERSION};
 use hob_bus::Bus;
 use hob_daemon::config::Config;
 use hob_daemon::daemon::Facts;
 use hob_daemon::door::{Door, Uses};
+use hob_daemon::errand::Errands;
 use hob_daemon::library::Library;
 use hob_daemon::service::Services;
 use hob_daemon::tool::Commands;
@@ -41,12 +42,14 @@ impl House<'_> {
         bus.serve(hob_daemon::config::room(config))?;
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
         bus.serve(hob_daemon::log::room())?;
-        self.serve_tools(bus, tasks, settings.clone())?;
+        let commands = self.commands(tasks, settings.clone());
+        self.serve_tools(bus, settings.clone(), commands.clone())?;
         let uses = Uses::default();
         let services = self.services(bus, &groups.services, settings.clone(), uses.clone())?;
         bus.serve(hob_daemon::service::room(&services))?;
         let found = (uses, services.served());
-        self.serve_agent(bus, tasks, settings, found)?;
+        let library = self.serve_agent(bus, tasks, settings, found)?;
+        self.serve_loops(bus, tasks, library, commands)?;
         if let Some(lines) = self.log.lines() {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
@@ -58,8 +61,8 @@ impl House<'_> {
     fn serve_tools(
         &self,
         bus: &Bus,
-        tasks: &Tasks,
         settings: watch::Receiver<Arc<Settings>>,
+        commands: Commands,
     ) -> anyhow::Result<()> {
         bus.serve(hob_daemon::permission::room(
             hob_daemon::permission::Parts {
@@ -76,7 +79,7 @@ impl House<'_> {
             bus: bus.clone(),
             store: self.store.clone(),
             clock: self.world.clock.clone(),
-            commands: Some(self.commands(tasks, settings.clone())),
+            commands: Some(commands),
             settings,
             home: self.world.home.clone(),
             web: Web::new(self.world.clock.clone()),
@@ -126,7 +129,7 @@ impl House<'_> {
         }))
     }
 
-    /// Serves the models, the agent that asks them, and what that costs: last, because runs of a
+    /// Serves the models, the agent that asks them, and what that costs: late, because runs of a
     /// former daemon begin at once and call the other rooms.
     fn serve_agent(
         &self,
@@ -134,7 +137,7 @@ impl House<'_> {
         tasks: &Tasks,
         settings: watch::Receiver<Arc<Settings>>,
         (uses, served): (Uses, watch::Receiver<Arc<Vec<Served>>>),
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Library> {
         let (clock, dice) = (self.world.clock.clone(), self.world.dice.clone());
         let store = self.store.clone();
         let keys = EnvKeys::new(self.world.env.clone(), self.log.mask().clone());
@@ -163,10 +166,33 @@ impl House<'_> {
             store,
             bus: bus.clone(),
             tasks: tasks.clone(),
-            library,
+            library: library.clone(),
             home: self.world.home.clone(),
             clock,
             dice,
+        })?;
+        Ok(library)
+    }
+
+    /// Serves what works while nobody is there. After the agent, which it asks at once where a
+    /// former daemon left something running.
+    fn serve_loops(
+        &self,
+        bus: &Bus,
+        tasks: &Tasks,
+        library: Library,
+        commands: Commands,
+    ) -> anyhow::Result<()> {
+        let clock = self.world.clock.clone();
+        let errands = Errands::new(commands, &self.world.home, clock.clone());
+        hob_daemon::loops::serve(hob_daemon::loops::Parts {
+            bus: bus.clone(),
+            store: self.store.clone(),
+            clock,
+            tasks: tasks.clone(),
+            library,
+            errands,
+            mask: self.log.mask().clone(),
         })?;
         Ok(())
     }

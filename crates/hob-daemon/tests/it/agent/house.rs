@@ -3,6 +3,7 @@
 
 use hob_bus::{Bus, BusLimits, BusParts, Caller, Notice, Room, publisher};
 use hob_daemon::door::{Door, Uses};
+use hob_daemon::errand::Errands;
 use hob_daemon::library::Library;
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
@@ -149,31 +150,43 @@ impl House {
                 mask: hob_kit::mask::Mask::new(),
             },
         ));
+        let commands = self.commands();
         serve(hob_daemon::tool::room(hob_daemon::tool::Parts {
             bus: self.bus.clone(),
             store: self.store.clone(),
             clock: Clock::system(),
             settings: self.settings.subscribe(),
             home: home.clone(),
-            commands: Some(self.commands()),
+            commands: Some(commands.clone()),
             web: hob_net::Web::new(Clock::system()),
             mask: hob_kit::mask::Mask::new(),
         }));
         let http = Http::new(NetParts::new(Clock::system())).expect("a client");
+        let library = Library {
+            settings: self.settings.subscribe(),
+            http,
+            keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
+            services: Arc::new(Door::new(&self.bus, Uses::default())),
+            served: self.served.subscribe(),
+        };
         hob_daemon::agent::serve(hob_daemon::agent::Parts {
             store: self.store.clone(),
             bus: self.bus.clone(),
             tasks: self.tasks.clone(),
-            library: Library {
-                settings: self.settings.subscribe(),
-                http,
-                keys: Arc::new(EnvKeys::new(Env::default(), Mask::new())),
-                services: Arc::new(Door::new(&self.bus, Uses::default())),
-                served: self.served.subscribe(),
-            },
+            library: library.clone(),
             home: home.clone(),
             clock: Clock::system(),
             dice: Dice::system(),
+        })
+        .expect("is served");
+        hob_daemon::loops::serve(hob_daemon::loops::Parts {
+            store: self.store.clone(),
+            bus: self.bus.clone(),
+            tasks: self.tasks.clone(),
+            library,
+            errands: Errands::new(commands, home, Clock::system()),
+            clock: Clock::system(),
+            mask: Mask::new(),
         })
         .expect("is served");
     }
@@ -233,6 +246,13 @@ impl House {
         of_topic.map(payload).collect()
     }
 
+    /// Topics of a service's events heard so far, in order.
+    pub(crate) fn topics_of(&self, service: &str) -> Vec<String> {
+        let heard = self.heard.lock().expect("is sound");
+        let of_service = heard.iter().filter(|notice| &*notice.source == service);
+        of_service.map(|notice| notice.topic.to_string()).collect()
+    }
+
     /// Topics of the runs' logged events heard so far, in order.
     pub(crate) fn topics(&self) -> Vec<String> {
         let heard = self.heard.lock().expect("is sound");
@@ -273,6 +293,7 @@ fn settings(text: &str) -> watch::Sender<Arc<Settings>> {
         hob_daemon::tool::KEYS,
         hob_daemon::tool::EXEC_KEYS,
         hob_daemon::agent::KEYS,
+        hob_daemon::loops::KEYS,
         hob_models::KEYS,
     ]));
     let settings = Settings::load(&catalog, "test", text, &Env::default()).expect("loads");

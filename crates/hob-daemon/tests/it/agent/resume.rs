@@ -51,7 +51,7 @@ pub(super) fn say_yes(house: &House) -> tokio::task::JoinHandle<()> {
 }
 
 /// What a crash would leave of a house that stands still.
-pub(super) fn copy(from: &Path) -> tempfile::TempDir {
+pub(crate) fn copy(from: &Path) -> tempfile::TempDir {
     let to = folder();
     for entry in std::fs::read_dir(from).expect("reads") {
         let entry = entry.expect("reads");

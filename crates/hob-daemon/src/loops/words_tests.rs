@@ -1,0 +1,42 @@
+//! Keys, times, sums and sentences.
+
+use super::*;
+
+#[test]
+fn a_session_names_its_loop() {
+    assert_eq!(session_key("build", 7), "loop:build:7");
+    assert_eq!(loop_of("loop:build:7"), Some("build"));
+    assert_eq!(loop_of("loop:build:7:subagent:x"), Some("build"));
+    for other in ["chat:main", "loop", "", "loops:build:7"] {
+        assert_eq!(loop_of(other), None, "{other}");
+    }
+}
+
+#[test]
+fn a_time_is_one_a_person_reads() {
+    assert_eq!(moment(1_763_283_600_000), "2025-11-16 09:00:00 UTC");
+    assert!(moment(u64::MAX).ends_with("after 1970"));
+}
+
+#[test]
+fn a_sum_knows_the_price_as_far_as_anything_does() {
+    let priced = Cost {
+        micro_dollars: Some(5),
+        input_tokens: 1,
+        output_tokens: 2,
+        calls: 1,
+    };
+    assert_eq!(sum(Cost::default(), priced), priced);
+    assert_eq!(sum(priced, priced).micro_dollars, Some(10));
+    let unknown = Cost::default();
+    assert_eq!(sum(unknown, unknown).micro_dollars, None);
+}
+
+#[test]
+fn the_end_after_failures_names_the_last() {
+    let told = sentence(LoopEnd::Errors, &LoopConfig::default(), Some("no model."));
+    assert_eq!(
+        told,
+        "10 iterations in a row failed; the last one: no model."
+    );
+}

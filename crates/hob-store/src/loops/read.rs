@@ -1,0 +1,198 @@
+//! Loops and iterations as they are shown. What an iteration asked and was answered is read from
+//! its run.
+
+use super::words::{Kind, LoopRow, Mode, Under};
+use super::{memory, payload, row};
+use crate::error::Trouble;
+use crate::value::{int, number, optional_number, optional_uuid};
+use hob_wire::RunId;
+use hob_wire::limits::PAGE_BYTES_MAX;
+use hob_wire::rooms::agent::Cost;
+use hob_wire::rooms::loops::{Iteration, Iterations, Loop, LoopPhase, LoopState};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+pub(super) fn get(sql: &Connection, name: &str) -> Result<Loop, Trouble> {
+    let found = row::expect(sql, name)?;
+    let persistent = memory::current(sql, &found, Kind::Persistent)?;
+    let working = memory::current(sql, &found, Kind::Working)?;
+    let mut state = state(&found);
+    state.last_response = last_response(sql, found.row_id)?;
+    state.run_id = last_run(sql, &found)?;
+    Ok(Loop {
+        state,
+        persistent,
+        working,
+        ..bare(found)
+    })
+}
+
+pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, Trouble> {
+    let columns = row::COLUMNS;
+    let mut select = sql.prepare_cached(&format!("SELECT {columns} FROM loops ORDER BY name"))?;
+    let rows = select.query_map([], row::from_row)?;
+    let show = |found: LoopRow| {
+        let mut state = state(&found);
+        state.monitor = None;
+        Loop {
+            state,
+            ..bare(found)
+        }
+    };
+    let loops: Result<Vec<Loop>, _> = rows.map(|found| found.map(show)).collect();
+    Ok(loops?)
+}
+
+pub(super) fn awake(sql: &Connection) -> Result<Vec<String>, Trouble> {
+    let mut select = sql.prepare_cached(
+        "SELECT name FROM loops INDEXED BY loops_awake WHERE mode <> 'idle' ORDER BY name",
+    )?;
+    let names: Result<_, _> = select.query_map([], |row| row.get(0))?.collect();
+    Ok(names?)
+}
+
+pub(super) fn under_way(sql: &Connection, name: &str) -> Result<Under, Trouble> {
+    let found = row::expect(sql, name)?;
+    if let Some(next_at) = found.next_at {
+        return Ok(Under::Asleep { next_at });
+    }
+    if found.since_start == 0 {
+        return Ok(Under::Started);
+    }
+    let mut select = sql.prepare_cached(
+        "SELECT run IS NULL, ended_at IS NULL FROM iterations WHERE loop = ?1 AND number = ?2",
+    )?;
+    let last = select
+        .query_row((found.row_id, found.iteration), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    Ok(match last {
+        Some((true, true)) => Under::Opened,
+        Some((false, true)) => Under::Asking,
+        // It ended and was to sleep; without a time it goes on at once.
+        _ => Under::Asleep { next_at: 0 },
+    })
+}
+
+pub(super) fn last_response(sql: &Connection, row_id: i64) -> rusqlite::Result<Option<String>> {
+    sql.prepare_cached(
+        "SELECT r.text FROM iterations i CROSS JOIN runs r ON r.id = i.run
+         WHERE i.loop = ?1 AND i.success = 1 ORDER BY i.number DESC LIMIT 1",
+    )?
+    .query_row([row_id], |row| row.get(0))
+    .optional()
+}
+
+fn last_run(sql: &Connection, found: &LoopRow) -> rusqlite::Result<Option<RunId>> {
+    let mut select =
+        sql.prepare_cached("SELECT run FROM iterations WHERE loop = ?1 AND number = ?2")?;
+    let run = select
+        .query_row((found.row_id, found.iteration), |row| optional_uuid(row, 0))
+        .optional()?;
+    Ok(run.flatten().map(RunId))
+}
+
+pub(super) fn history(
+    sql: &Connection,
+    name: &str,
+    before: Option<u32>,
+    rows_max: usize,
+) -> Result<Iterations, Trouble> {
+    let found = row::expect(sql, name)?;
+    let mut select = sql.prepare_cached(
+        "SELECT i.number, i.run, i.started_at, i.ended_at, i.success, i.cause, i.message,
+                t.task, r.text, r.state, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls
+         FROM iterations i
+         LEFT JOIN runs r ON r.id = i.run
+         LEFT JOIN run_tasks t ON t.run = r.row_id
+         WHERE i.loop = ?1 AND i.number < ?2 ORDER BY i.number DESC LIMIT ?3",
+    )?;
+    let most = int(rows_max.saturating_add(1) as u64);
+    let mut rows = select.query((found.row_id, before.map_or(i64::MAX, i64::from), most))?;
+    let mut page = Iterations {
+        iterations: Vec::new(),
+        more: false,
+    };
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        if page.iterations.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
+            page.more = true;
+            break;
+        }
+        let iteration = iteration(row, name)?;
+        bytes += iteration.prompt.len() + iteration.response.as_ref().map_or(0, String::len);
+        page.iterations.push(iteration);
+    }
+    Ok(page)
+}
+
+fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<Iteration> {
+    let number_of: u32 = row.get(0)?;
+    let run = optional_uuid(row, 1)?.map(RunId);
+    let cause = row.get_ref(5)?.as_str_or_null()?.map(row::word_of);
+    let is_done = row.get_ref(9)?.as_str_or_null()? == Some("done");
+    let cost = if run.is_some() && is_done {
+        Cost {
+            micro_dollars: optional_number(row, 10)?,
+            input_tokens: number(row, 11)?,
+            output_tokens: number(row, 12)?,
+            calls: row.get(13)?,
+        }
+    } else {
+        Cost::default()
+    };
+    Ok(Iteration {
+        iteration: number_of,
+        session_key: payload::session_key(name, number_of),
+        run_id: run,
+        prompt: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
+        response: row.get::<_, Option<String>>(8)?.filter(|_| is_done),
+        success: row.get(4)?,
+        cause: cause.transpose()?,
+        message: row.get(6)?,
+        cost,
+        started_at: number(row, 2)?,
+        ended_at: optional_number(row, 3)?,
+    })
+}
+
+fn bare(found: LoopRow) -> Loop {
+    Loop {
+        state: LoopState::default(),
+        name: found.name,
+        config: found.config,
+        persistent: hob_wire::rooms::loops::Memory {
+            revision: found.persistent,
+            ..Default::default()
+        },
+        working: hob_wire::rooms::loops::Memory {
+            revision: found.working,
+            ..Default::default()
+        },
+        created_at: found.created_at,
+        updated_at: found.updated_at,
+    }
+}
+
+fn state(found: &LoopRow) -> LoopState {
+    let iteration = found.iteration;
+    LoopState {
+        running: found.mode != Mode::Idle,
+        phase: match (found.mode, found.next_at) {
+            (Mode::Idle, _) => LoopPhase::Idle,
+            (_, Some(_)) => LoopPhase::Sleep,
+            (_, None) => LoopPhase::Prompt,
+        },
+        iteration,
+        since_start: found.since_start,
+        session_key: (iteration > 0).then(|| payload::session_key(&found.name, iteration)),
+        run_id: None,
+        next_at: found.next_at,
+        last_response: None,
+        monitor: found.monitor.clone(),
+        errors: found.errors,
+        last_error: found.last_error.clone(),
+        stopped: found.stopped,
+        cost: found.cost,
+    }
+}
