@@ -62,11 +62,30 @@ pub fn sentence(text: &str) -> String {
 pub fn examples(lines: &[String]) -> String {
     let mut text = String::from("EXAMPLES");
     for line in lines {
-        // A line that is too long goes on below, as a shell allows.
-        let pieces = wrap(line, COLUMNS - 8);
-        let _ = write!(text, "\n  {}", pieces.join(" \\\n      "));
+        // A line that is too long goes on below, as a shell allows: never within quotes.
+        let pieces = wrap(&bound(line), COLUMNS - 8);
+        let lines = pieces.join(" \\\n      ").replace(BOUND, " ");
+        let _ = write!(text, "\n  {lines}");
     }
     text
+}
+
+/// Stands for a space at which a line must not be broken.
+const BOUND: char = '\u{a0}';
+
+/// A command line whose quoted words hold together.
+fn bound(line: &str) -> String {
+    let mut quote = None;
+    let letters = line.chars().map(|letter| {
+        match (letter, quote) {
+            ('"' | '\'', None) => quote = Some(letter),
+            (letter, Some(open)) if letter == open => quote = None,
+            (' ', Some(_)) => return BOUND,
+            _ => {}
+        }
+        letter
+    });
+    letters.collect()
 }
 
 /// A value for an example, by the name of its param or else by its kind.

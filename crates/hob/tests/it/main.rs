@@ -9,6 +9,8 @@ mod client;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod cron;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod examples;
@@ -18,6 +20,8 @@ mod faults;
 mod house;
 #[cfg(test)]
 mod local;
+#[cfg(test)]
+mod loops;
 #[cfg(test)]
 mod mind;
 #[cfg(test)]

@@ -96,8 +96,7 @@ fn add() -> Command {
              Cron fields are five, or six with seconds first; @daily and its like are taken too. \
              A time that a change of the clocks leaves out is run at the next that exists, one \
              that comes twice is run once. A task is given as it is, from a file (@FILE), or \
-             from stdin (-). With --webhook it is a template: {{body}}, {{body.field}}, \
-             {{header.name}} and {{query.name}} are filled in.",
+             from stdin (-).",
         )
         .after_help(examples(&[
             "hob cron add tidy --every 10m --task \"Sort what lies in the inbox folder\" \
@@ -172,7 +171,11 @@ fn schedule_flags() -> [Arg; 5] {
 
 fn work_flags(is_new: bool) -> Vec<Arg> {
     let mut flags = vec![
-        prose_flag("task", "Asks a model to do this"),
+        prose_flag(
+            "task",
+            "Asks a model to do this; with --webhook a template: {{body}}, {{body.field}}, \
+             {{header.name}} and {{query.name}} are filled in",
+        ),
         flag("loop", "NAME", "Runs one iteration of this loop"),
         prose_flag("command", "Runs this command line by bash, in the sandbox").value_name("LINE"),
     ];

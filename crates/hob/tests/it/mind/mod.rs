@@ -17,7 +17,7 @@ use hob_sim::{Dialect, Sim};
 use serde_json::Value;
 
 /// A house whose default model is this one.
-fn house_with(sim: &Sim) -> House {
+pub(crate) fn house_with(sim: &Sim) -> House {
     let house = House::start();
     let url = sim.url(Dialect::OpenaiChat);
     house
@@ -31,7 +31,7 @@ fn house_with(sim: &Sim) -> House {
 
 /// Whether a tool's result tells the model that it was not allowed; this dialect says it in words
 /// only.
-fn is_refused(text: &str) -> bool {
+pub(crate) fn is_refused(text: &str) -> bool {
     ["said no", "obody", "denied"]
         .iter()
         .any(|words| text.contains(words))
