@@ -199,6 +199,8 @@ impl Seen {
 
     fn loop_event(&mut self, event: &Event, now_ms: u64) {
         if let Some(began) = event.read::<LoopIteration>() {
+            let more = began.iteration.saturating_sub(self.state.iteration);
+            self.state.since_start = self.state.since_start.saturating_add(more);
             self.state.running = true;
             self.state.phase = LoopPhase::Monitor;
             self.state.iteration = began.iteration;
@@ -235,6 +237,7 @@ impl Seen {
             self.state.running = false;
             self.state.phase = LoopPhase::Idle;
             self.state.next_at = None;
+            self.state.since_start = 0;
             self.state.stopped = Some(stopped.end);
             self.end = Some((stopped.end, stopped.message));
         } else if event.read::<LoopDeleted>().is_some() {
@@ -318,7 +321,9 @@ impl Seen {
     fn tool(&mut self, tool: &RunToolPayload) {
         let line = match (tool.phase, &tool.denial, &tool.result) {
             (ToolPhase::Start, ..) => format!("→ {}", lines::call_words(&tool.call)),
-            (ToolPhase::End, Some(_), _) => format!("✗ {}: denied", tool.call.name),
+            (ToolPhase::End, Some(_), _) => {
+                format!("✗ denied: {}", lines::call_words(&tool.call))
+            }
             (ToolPhase::End, None, Some(result)) if result.is_error => {
                 format!("✗ {}: {}", tool.call.name, lines::result_words(result))
             }

@@ -158,4 +158,5 @@ fn an_end_is_the_end_until_it_begins_again() {
     assert!(!seen.state.running);
     begin(&mut seen, 2);
     assert_eq!((seen.end, seen.state.running), (None, true));
+    assert_eq!((seen.state.iteration, seen.state.since_start), (2, 1));
 }

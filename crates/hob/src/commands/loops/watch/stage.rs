@@ -7,7 +7,8 @@ use std::io;
 
 /// A screen of its own without a cursor.
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l";
-const LEAVE: &str = "\u{1b}[?25h\u{1b}[?1049l";
+/// Emptied first: a terminal that was resized meanwhile may keep what stood on it.
+const LEAVE: &str = "\u{1b}[2J\u{1b}[?25h\u{1b}[?1049l";
 
 #[derive(Debug)]
 pub(super) struct Stage<'t> {
