@@ -80,6 +80,12 @@ pub(super) fn sentence(end: LoopEnd, config: &LoopConfig, error: Option<&str>) -
 
 /// The sum of two costs; the price is known as far as either is.
 pub(super) fn sum(one: Cost, other: Cost) -> Cost {
+    // Nothing that was called says nothing about the price of what was.
+    match (one.calls, other.calls) {
+        (_, 0) => return one,
+        (0, _) => return other,
+        _ => {}
+    }
     let money = match (one.micro_dollars, other.micro_dollars) {
         (None, other) => other,
         (one, None) => one,
