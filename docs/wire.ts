@@ -1501,6 +1501,8 @@ export interface LoopPersistentParams {
   ifRevision?: number | null;
   /** Shows this many earlier revisions. */
   earlier?: number | null;
+  /** Makes repeating this request one revision. */
+  idempotencyKey?: string | null;
   /** The iteration that writes. Only the house itself sets it, for a call of that run. */
   sessionKey?: string | null;
 }

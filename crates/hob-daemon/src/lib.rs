@@ -14,6 +14,7 @@
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
 //! - [`loops`] has prompts that are asked again and again: `loop.*`
+//! - [`reserved`] keeps the sessions of loops and jobs for the house
 //! - [`errand`] runs commands that a person set, [`grants`] keeps what a person granted with them,
 //!   [`notice`] tells a session what came of it
 //!
@@ -34,6 +35,7 @@ pub mod loops;
 pub mod model;
 pub mod notice;
 pub mod permission;
+pub mod reserved;
 pub mod service;
 pub mod session;
 pub mod speech;

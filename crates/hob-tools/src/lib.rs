@@ -18,7 +18,7 @@
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
 //!   `process`, `output`, [`web_fetch`]: the tools
 //! - `sessions_list`, `sessions_history`, `sessions_send`, `sessions_spawn`, `sessions_delete`,
-//!   `agent_status`, `model_list`, `config_read`, `service_status`: tools that ask other rooms; `rooms`
+//!   `agent_status`, `model_list`, `config_read`, `service_status`, `loop_memory`: tools that ask other rooms; `rooms`
 //!   is what they share
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
@@ -39,6 +39,7 @@ mod ground;
 pub mod kept;
 mod list;
 mod lookup;
+mod loop_memory;
 pub mod manual;
 mod model_list;
 #[path = "move/mod.rs"]
@@ -140,6 +141,7 @@ pub fn entries() -> &'static [Entry] {
         model_list::ENTRY,
         config_read::ENTRY,
         service_status::ENTRY,
+        loop_memory::ENTRY,
     ]
 }
 

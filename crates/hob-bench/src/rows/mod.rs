@@ -5,6 +5,7 @@ mod exec;
 mod kept;
 mod listing;
 mod local;
+mod loops;
 mod permission;
 mod resume;
 mod route;
@@ -88,5 +89,10 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "kept services",
         note: Some(kept::NOTE),
         run: |quick| Box::pin(kept::run(quick)),
+    },
+    Group {
+        name: "loops",
+        note: Some(loops::NOTE),
+        run: |quick| Box::pin(loops::run(quick)),
     },
 ];

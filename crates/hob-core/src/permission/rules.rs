@@ -59,6 +59,11 @@ pub struct Ceilings {
 const RULE_READ: &str = "rule:read";
 /// A reach beyond the ceiling.
 const RULE_CEILING: &str = "rule:ceiling";
+/// A loop that writes its own memory.
+const RULE_OWN_MEMORY: &str = "rule:own-memory";
+/// The tool of a loop's own memory, and the kind of the sessions it is theirs in.
+const LOOP_MEMORY: &str = "loop_memory";
+const LOOP_KIND: &str = "loop";
 /// A channel without a ceiling of its own may look, and no more.
 const CHANNEL_CEILING: Tier = Tier::Read;
 /// Kinds of sessions whose runs nobody watches.
@@ -128,6 +133,11 @@ pub fn is_change_of_files(call: &Call<'_>) -> bool {
 /// What the house does with a call that no stored rule covers.
 fn by_mode(call: &Call<'_>, facts: &Facts<'_>) -> Verdict {
     let rule = || format!("mode:{}", call.scene.mode.name());
+    if is_own_memory(call) {
+        return Verdict::Allow {
+            rule: RULE_OWN_MEMORY.to_owned(),
+        };
+    }
     let looks_only = facts.tier == Tier::Read && call.tool.effect == Effect::Pure;
     if looks_only && (call.tool.needs.is_empty() || is_inside(facts) || is_own(call)) {
         return Verdict::Allow {
@@ -166,6 +176,12 @@ fn is_inside(facts: &Facts<'_>) -> bool {
         && !reaches_out(NeedKind::Host)
         && !reaches_out(NeedKind::Session)
         && (facts.tier >= Tier::Exec || !reaches_out(NeedKind::Command))
+}
+
+/// Whether a loop writes the memory that is its own: the house knows whose it is by the session, so
+/// no other loop's can be meant.
+fn is_own_memory(call: &Call<'_>) -> bool {
+    call.scene.of_house && call.tool.name == LOOP_MEMORY && call.scene.kind == Some(LOOP_KIND)
 }
 
 /// Whether all that a call needs is the session it is made for.

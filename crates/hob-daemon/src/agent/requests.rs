@@ -8,6 +8,7 @@ use super::settings;
 use super::shared::{Shared, refused};
 use super::steering::may_join;
 use super::views;
+use crate::reserved;
 use hob_bus::Call;
 use hob_core::family::CHILDREN_MAX;
 use hob_core::turn::Limits;
@@ -60,6 +61,8 @@ impl Requests {
         let row = if let Some(parent) = params.parent {
             self.bear(&call, parent, params).await?
         } else {
+            let (session, kind) = (&params.session_key, params.kind.as_deref());
+            reserved::check(&call, &self.shared.parts.store, Some(session), kind).await?;
             self.check(&params)?;
             match self.steered(&params).await? {
                 Some(row) => row,

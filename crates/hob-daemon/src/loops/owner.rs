@@ -11,6 +11,7 @@ use super::words::{monitor, sentence, sum};
 use super::{Shared, recording};
 use crate::errand::Errand;
 use hob_core::rounds::{Effect, Event, Machine, Policy};
+use hob_kit::failpoint;
 use hob_store::Ended;
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{Cause, Cost};
@@ -231,6 +232,10 @@ impl Owner {
     /// Does what the machine wants; true when the loop is over.
     async fn carry_out(&mut self, effects: Vec<Effect>) -> bool {
         if effects.contains(&Effect::Interrupt) {
+            // Fault test 111: a stop that dawdles must be noticed.
+            if failpoint::broken(111) {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+            }
             self.stop.cancel();
         }
         let end = effects.iter().find_map(|effect| match effect {

@@ -5,6 +5,7 @@ use super::Shared;
 use super::owner::{self, Begin};
 use super::words::session_key;
 use hob_core::rounds::{Event, Machine, Policy, Saved, Under as Left};
+use hob_kit::failpoint;
 use hob_store::{LoopRow, Mode, StoreError, Under};
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +58,11 @@ async fn resume(shared: &Arc<Shared>, name: &str) -> Result<(), StoreError> {
             }
         }
         other => other,
+    };
+    // Fault test 13: what was under way must not be left behind.
+    let under = match under {
+        Under::Opened | Under::Asking if failpoint::broken(13) => Under::Asleep { next_at: 0 },
+        under => under,
     };
     let begin = begun(shared, row, under);
     tracing::info!(name, ?under, "a loop goes on");

@@ -297,6 +297,7 @@ impl Shared {
             text: Some(params.text),
             by: call.caller,
             if_revision: None,
+            key: None,
         };
         Ok(self.parts.store.remember(remember).await?)
     }
@@ -320,6 +321,7 @@ impl Shared {
                 text: params.text,
                 by,
                 if_revision: params.if_revision,
+                key: params.idempotency_key,
             };
             store.remember(remember).await?;
         }

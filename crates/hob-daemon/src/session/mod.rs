@@ -1,14 +1,15 @@
 //! `session.*`: conversations. Each method is one call of the store, which writes the rows and
 //! their event in one transaction; an answer therefore means that it is on disk.
 
+use crate::reserved;
 use hob_bus::{Call, Room};
 use hob_kit::failpoint;
 use hob_store::Store;
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, Create, Delete, DeleteParams, Export, Get, GetParams, History, Label, List, Send,
-    SendParams, Sent, SessionCreated, SessionDeleted, SessionMessage,
+    Annotate, Create, CreateParams, Created, Delete, DeleteParams, Export, Get, GetParams, History,
+    Label, List, Send, SendParams, Sent, SessionCreated, SessionDeleted, SessionMessage,
 };
 
 /// Requests handled at once. Writers wait for a shared fsync, so many of them together are what
@@ -19,9 +20,10 @@ const CONCURRENCY: usize = 1_024;
 pub fn room(store: &Store) -> Room {
     Room::new("sessions")
         .concurrency(CONCURRENCY)
-        .method::<Create, _, _>(over(store, |store, params| async move {
-            Ok(store.create_session(params).await?)
-        }))
+        .method::<Create, _, _>({
+            let store = store.clone();
+            move |call, params| create(store.clone(), call, params)
+        })
         .method::<Get, _, _>(over(store, |store, params: GetParams| async move {
             let session = SessionRef::parse(&params.session_key);
             Ok(store.get_session(&session).await?)
@@ -32,7 +34,10 @@ pub fn room(store: &Store) -> Room {
         .method::<History, _, _>(over(store, |store, params| async move {
             Ok(store.history(params).await?)
         }))
-        .method::<Send, _, _>(over(store, send))
+        .method::<Send, _, _>({
+            let store = store.clone();
+            move |call, params| send(store.clone(), call, params)
+        })
         .method::<Delete, _, _>(over(store, |store, params: DeleteParams| async move {
             let session = SessionRef::parse(&params.session_key);
             Ok(store.delete_session(&session).await?)
@@ -64,7 +69,14 @@ where
     move |_, params| work(store.clone(), params)
 }
 
-async fn send(store: Store, params: SendParams) -> Result<Sent, WireError> {
+async fn create(store: Store, call: Call, params: CreateParams) -> Result<Created, WireError> {
+    let (key, kind) = (params.session_key.as_deref(), params.kind.as_deref());
+    reserved::check(&call, &store, key, kind).await?;
+    Ok(store.create_session(params).await?)
+}
+
+async fn send(store: Store, call: Call, params: SendParams) -> Result<Sent, WireError> {
+    reserved::check(&call, &store, Some(&params.session_key), None).await?;
     failpoint::reach("session.send.before");
     let sent = store.send_message(params).await?;
     failpoint::reach("session.send.after");

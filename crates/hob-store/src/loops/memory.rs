@@ -21,20 +21,20 @@ pub(super) fn put(
     text: &str,
     by: &str,
 ) -> rusqlite::Result<Memory> {
-    put_from(batch, place, (text, None), by)
+    put_from(batch, place, (text, None), (by, None))
 }
 
 fn put_from(
     batch: &Batch<'_>,
     (row_id, kind, revision): Place,
     (text, source): (&str, Option<u64>),
-    by: &str,
+    (by, key): (&str, Option<&str>),
 ) -> rusqlite::Result<Memory> {
     batch
         .sql
         .prepare_cached(
-            "INSERT INTO memories (loop, kind, revision, text, by, at, source)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO memories (loop, kind, revision, text, by, at, source, key)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute((
             row_id,
@@ -44,6 +44,7 @@ fn put_from(
             by,
             int(batch.now_ms),
             source.map(int),
+            key,
         ))?;
     let point = match kind {
         Kind::Persistent => "UPDATE loops SET persistent = ?2 WHERE row_id = ?1",
@@ -72,6 +73,13 @@ fn put_from(
 pub(super) fn remember(batch: &mut Batch<'_>, remember: &Remember) -> Result<Memory, Trouble> {
     let mut found = row::expect(batch.sql, &remember.name)?;
     let revision = revision_of(&found, remember.kind);
+    if let Some(key) = &remember.key {
+        let select = "SELECT 1 FROM memories WHERE loop = ?1 AND kind = ?2 AND key = ?3";
+        let mut select = batch.sql.prepare_cached(select)?;
+        if select.exists((found.row_id, remember.kind.word(), key))? {
+            return Ok(current(batch.sql, &found, remember.kind)?);
+        }
+    }
     if remember.if_revision.is_some_and(|known| known != revision) {
         return Err(StoreError::Conflict(format!(
             "The {} memory of the loop '{}' is at revision {revision} by now; read it again.",
@@ -81,11 +89,12 @@ pub(super) fn remember(batch: &mut Batch<'_>, remember: &Remember) -> Result<Mem
         .into());
     }
     let next = (found.row_id, remember.kind, revision + 1);
+    let by = (remember.by.as_str(), remember.key.as_deref());
     let memory = if let Some(text) = &remember.text {
-        put(batch, next, text, &remember.by)?
+        put_from(batch, next, (text, None), by)?
     } else {
         let (text, source) = before(batch.sql, &found, remember.kind)?;
-        put_from(batch, next, (&text, Some(source)), &remember.by)?
+        put_from(batch, next, (&text, Some(source)), by)?
     };
     match remember.kind {
         Kind::Persistent => found.persistent = memory.revision,

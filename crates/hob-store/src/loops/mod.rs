@@ -131,6 +131,10 @@ impl Store {
         if let Some(text) = &remember.text {
             check_text(text)?;
         }
+        remember
+            .key
+            .as_deref()
+            .map_or(Ok(()), rules::idempotency_key)?;
         let bytes = remember.text.as_ref().map_or(0, String::len);
         self.write(bytes, move |batch| memory::remember(batch, &remember))
             .await

@@ -200,7 +200,7 @@ fn clear(
     ended: &Ended,
     shown: Option<u64>,
 ) -> Result<bool, Trouble> {
-    if !ended.success || (shown != Some(found.working) && !failpoint::broken(113)) {
+    if !ended.success || (shown != Some(found.working) && !failpoint::broken(112)) {
         return Ok(false);
     }
     if memory::current(batch.sql, found, Kind::Working)?

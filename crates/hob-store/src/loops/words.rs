@@ -134,4 +134,6 @@ pub struct Remember {
     pub by: String,
     /// Refuses when the memory is of another revision by now.
     pub if_revision: Option<u64>,
+    /// Makes repeating this one revision.
+    pub key: Option<String>,
 }

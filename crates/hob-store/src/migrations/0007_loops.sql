@@ -61,5 +61,9 @@ CREATE TABLE memories (
     at       INTEGER NOT NULL,
     -- The revision it went back to.
     source   INTEGER,
+    -- Makes repeating the request the same revision.
+    key      TEXT,
     PRIMARY KEY (loop, kind, revision)
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX memories_key ON memories (loop, kind, key) WHERE key IS NOT NULL;

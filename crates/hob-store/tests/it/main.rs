@@ -9,6 +9,8 @@ mod listing;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod loops;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod sessions;

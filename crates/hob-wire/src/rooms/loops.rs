@@ -557,6 +557,9 @@ pub struct PersistentParams {
     /// Shows this many earlier revisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<u32>,
+    /// Makes repeating this request one revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
     /// The iteration that writes. Only the house itself sets it, for a call of that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_key: Option<String>,

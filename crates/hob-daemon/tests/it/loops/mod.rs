@@ -4,9 +4,11 @@
 //! - `stopping`: stops, failures and other ends
 //! - `watching`: monitors
 //! - `restarts`: what a crash leaves goes on where it was
+//! - `memory`: what a loop writes for itself, and what others may not borrow
 //! - `keeping`: making, changing, deleting, and what is refused
 
 mod keeping;
+mod memory;
 mod restarts;
 mod stopping;
 mod story;

@@ -8,5 +8,5 @@ mod events;
 mod families;
 mod listing;
 mod money;
-mod rig;
+pub(crate) mod rig;
 mod steps;

@@ -17,6 +17,7 @@ mod http;
 mod jobs;
 mod ledger;
 mod load;
+mod loops;
 mod mind;
 mod peer;
 mod process;
@@ -46,6 +47,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 8, test: "f08_writes_fail_short_or_interrupted", expects: "no false ack, works again afterwards" },
     Fault { number: 10, test: "f10_two_daemons_one_home", expects: "second refuses and names the first" },
     Fault { number: 11, test: "f11_migration_killed_and_newer_schema", expects: "no stuck state; newer schema refused, file untouched" },
+    Fault { number: 13, test: "f13_loops_killed_in_the_middle", expects: "the same iteration goes on, none lost or doubled" },
     Fault { number: 15, test: "f15_crash_between_effect_and_record", expects: "keyed effect not repeated, unkeyed effect asks" },
     Fault { number: 16, test: "f16_same_trigger_twice_at_once", expects: "one row" },
     Fault { number: 19, test: "f19_runaway_loop", expects: "stops at step, token, money and wall bounds" },
@@ -78,9 +80,12 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 60, test: "f60_commands_that_never_end", expects: "killed at the deadline with children" },
     Fault { number: 61, test: "f61_bombs_of_processes_and_threads", expects: "the bound holds, the daemon stays quick" },
     Fault { number: 61, test: "f61_services_that_fork_without_end", expects: "the service's own bound holds, the daemon stays quick" },
+    Fault { number: 61, test: "f61_monitors_that_fork_without_end", expects: "the bound holds, the loop goes on, the daemon stays quick" },
     Fault { number: 62, test: "f62_commands_that_fill_the_disk", expects: "quota, cleaned up" },
+    Fault { number: 62, test: "f62_monitors_that_fill_the_disk", expects: "quota, cleaned up, the loop goes on" },
     Fault { number: 63, test: "f63_commands_that_print_without_end", expects: "head and tail kept, bounded, UTF-8 safe" },
     Fault { number: 63, test: "f63_services_that_print_without_end", expects: "bounded memory, lines cut between characters" },
+    Fault { number: 63, test: "f63_monitors_that_print_without_end", expects: "head and tail in the prompt, bounded memory" },
     Fault { number: 64, test: "f64_paths_that_lead_out", expects: "refused, every spelling and every file tool" },
     Fault { number: 65, test: "f65_links_and_renames_that_race", expects: "never escapes the workspace" },
     Fault { number: 67, test: "f67_protected_places_in_a_writable_root", expects: "denied" },
@@ -97,6 +102,8 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 102, test: "f102_a_thousand_unfinished_runs_at_start", expects: "all go on by themselves, each once" },
     Fault { number: 103, test: "f103_reconnect_in_the_middle_of_an_answer", expects: "text so far, then the rest, no gap or repeat" },
     Fault { number: 104, test: "f104_a_child_that_reaches_for_hob", expects: "sees no token, no socket, answers nothing" },
+    Fault { number: 111, test: "f111_loops_stopped_anywhere", expects: "prompt, monitor and sleep end within a second, nothing is left" },
+    Fault { number: 112, test: "f112_words_typed_during_an_iteration", expects: "shown to the next iteration, cleared only once shown" },
 ];
 
 /// The table and the tests cannot drift apart: each row has its test and each test its row.

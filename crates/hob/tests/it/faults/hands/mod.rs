@@ -16,5 +16,5 @@ mod privilege;
 mod protected;
 mod races;
 mod swaps;
-mod tools;
+pub(super) mod tools;
 mod web;

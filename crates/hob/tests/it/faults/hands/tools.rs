@@ -110,7 +110,7 @@ fn without_bubblewrap(workspace: &Path) -> String {
 }
 
 /// Processes on this machine whose command line holds `mark`.
-pub(super) fn processes_with(mark: &str) -> usize {
+pub(crate) fn processes_with(mark: &str) -> usize {
     let numbers = fs::read_dir("/proc").expect("processes").flatten();
     let lines = numbers.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     lines
