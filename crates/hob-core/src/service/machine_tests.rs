@@ -75,7 +75,7 @@ fn an_ordinary_life() {
     life.feed(Event::Started);
     assert_eq!(life.state(), State::Starting);
     life.feed(SICK);
-    assert_eq!(life.wait(), (20, vec![Effect::Probe]));
+    assert_eq!(life.wait(), (10, vec![Effect::Probe]));
     life.feed(HEALTHY);
     assert_eq!(life.state(), State::Running);
     assert_eq!(life.feed(Event::Wanted), []);
