@@ -163,9 +163,9 @@ impl Client {
             let page = self.call::<loops::History>(&params).await?;
             before = page.iterations.last().map(|last| last.iteration);
             for one in page.iterations {
-                let response = one.response.as_deref();
-                answered += usize::from(response.is_some());
-                bytes += one.prompt.len() + response.unwrap_or_default().len();
+                let response = one.response.as_deref().unwrap_or_default();
+                answered += usize::from(translate::is_answered(&one));
+                bytes += one.prompt.len() + response.len();
                 if bytes > HISTORY_BYTES_MAX {
                     return Ok(translate::history(all));
                 }

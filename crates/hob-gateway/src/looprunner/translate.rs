@@ -78,7 +78,8 @@ pub(crate) fn listed(of: Loop) -> Listed {
 
 /// Iterations that were answered, the oldest first; they come the newest first.
 pub(crate) fn history(iterations: Vec<Iteration>) -> Vec<Past> {
-    let answered = iterations.into_iter().filter_map(|one| {
+    let answered = iterations.into_iter().filter(is_answered);
+    let answered = answered.filter_map(|one| {
         Some(Past {
             iteration: one.iteration,
             prompt: one.prompt,
@@ -89,6 +90,11 @@ pub(crate) fn history(iterations: Vec<Iteration>) -> Vec<Past> {
     let mut history: Vec<Past> = answered.take(HISTORY_MAX).collect();
     history.reverse();
     history
+}
+
+/// Whether an iteration belongs in a history: what was said before a failure or a stop is no answer.
+pub(crate) fn is_answered(one: &Iteration) -> bool {
+    one.response.is_some() && one.success != Some(false)
 }
 
 /// The first model that is asked; Loop Runner's own default where the house has none.

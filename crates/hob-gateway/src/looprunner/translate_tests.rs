@@ -175,7 +175,12 @@ fn a_history_has_answers_only_and_the_oldest_first() {
         started_at: 10,
         ended_at: response.map(|_| 20),
     };
+    let broken = Iteration {
+        success: Some(false),
+        ..one(5, Some("half an ans"))
+    };
     let told = history(vec![
+        broken,
         one(4, None),
         one(3, Some("c")),
         one(2, None),

@@ -19,6 +19,8 @@ mod house;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
+mod looprunner;
+#[cfg(test)]
 mod loops;
 #[cfg(test)]
 mod mind;

@@ -13,7 +13,7 @@ mod attacks;
 mod durability;
 mod fault_build;
 mod hands;
-mod http;
+pub(crate) mod http;
 mod jobs;
 mod ledger;
 mod load;

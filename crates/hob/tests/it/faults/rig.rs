@@ -5,7 +5,7 @@ use super::fault_build::binary;
 use super::peer::Peer;
 use super::process::{Racer, Spoken, end, first_line, pid_of, wait};
 use rustix::process::{Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -284,6 +284,17 @@ impl Rig {
         let text =
             std::fs::read_to_string(self.home.join("run/daemon.json")).expect("a state file");
         serde_json::from_str(&text).expect("a state file of JSON")
+    }
+
+    /// The port of a listener that was opted into.
+    pub(crate) fn listener(&self, surface: &str) -> u16 {
+        let status = self.peer().must("daemon.status", &json!({}));
+        let listeners = status["listeners"].as_array().into_iter().flatten();
+        let mut addresses = listeners
+            .filter_map(Value::as_str)
+            .filter_map(|line| line.strip_prefix(surface)?.strip_prefix(" 127.0.0.1:"));
+        let port = addresses.next().and_then(|port| port.parse().ok());
+        port.unwrap_or_else(|| panic!("{surface} is open: {status}"))
     }
 
     /// An authenticated connection to the unix socket with every scope.

@@ -18,7 +18,14 @@ fn f47_bind_beyond_loopback() {
         "[::ffff:0.0.0.0]:0",
     ];
     for address in addresses {
-        for way in ["flag", "config", "environment", "pryx", "vargos"] {
+        for way in [
+            "flag",
+            "config",
+            "environment",
+            "pryx",
+            "vargos",
+            "looprunner",
+        ] {
             tried += 1;
             starts += usize::from(starts_at(way, address));
         }
@@ -60,8 +67,10 @@ fn starts_at(way: &str, address: &str) -> bool {
             std::fs::write(&config, format!("[listen]\naddress = \"{address}\"\n"))
                 .expect("a config");
         }
-        _ => std::fs::write(&config, format!("[listen]\nvargos = \"{address}\"\n"))
-            .expect("a config"),
+        _ => {
+            std::fs::write(&config, format!("[listen]\n{way} = \"{address}\"\n"))
+                .expect("a config");
+        }
     }
     let Err(ended) = rig.try_start() else {
         return true;

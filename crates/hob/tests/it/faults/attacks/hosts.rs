@@ -9,13 +9,16 @@ use crate::faults::websocket::UPGRADE;
 fn f40_dns_rebinding() {
     let trial = Trial::begin(40);
     let mut rig = Rig::new();
-    rig.start();
+    rig.env("HOB_LISTEN_LOOPRUNNER", "127.0.0.1:0").start();
     let mut tried = 0;
     let mut accepted = Vec::new();
-    for request in hostile_requests(&rig) {
+    let looprunner = rig.listener("looprunner");
+    let hostile = hostile_requests(&rig).into_iter();
+    let hostile = hostile.map(|request| (rig.port(), request));
+    for (port, request) in hostile.chain(loop_requests(looprunner)) {
         tried += 1;
         // A connection closed without an answer is a refusal too.
-        let Ok(reply) = http::exchange(rig.port(), request.as_bytes()) else {
+        let Ok(reply) = http::exchange(port, request.as_bytes()) else {
             continue;
         };
         if ![400, 403].contains(&reply.status) {
@@ -103,6 +106,17 @@ fn hostile_requests(rig: &Rig) -> Vec<String> {
                 ],
             ),
         ]);
+    }
+    requests
+}
+
+/// The listener where no token is needed: only the name keeps a rebound page away.
+fn loop_requests(port: u16) -> Vec<(u16, String)> {
+    let mut requests = Vec::new();
+    for wrong in wrong_hosts(port) {
+        let line = format!("Host: {wrong}");
+        requests.push((port, plain("GET", "/api/state", &[&line])));
+        requests.push((port, plain("POST", "/api/start", &[&line])));
     }
     requests
 }

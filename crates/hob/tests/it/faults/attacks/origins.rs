@@ -5,7 +5,7 @@ use crate::faults::process::Beside;
 use crate::faults::rig::{PATIENCE, Rig};
 use crate::faults::trial::Trial;
 use crate::faults::websocket::Socket;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -22,14 +22,14 @@ const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 fn f39_cross_origin_websocket() {
     let trial = Trial::begin(39);
     let mut rig = Rig::new();
-    rig.start();
+    rig.env("HOB_LISTEN_LOOPRUNNER", "127.0.0.1:0").start();
     let by_hand = raw_origins(&rig);
     let own = format!("Origin: http://127.0.0.1:{}", rig.port());
     let bearer = format!("Authorization: Bearer {}", rig.token());
     let taken = Socket::open(rig.port(), &[&bearer, &own]).expect("an answer");
     assert!(taken.is_ok(), "hob's own origin is taken");
 
-    let before = rig.peer().must("session.list", &json!({}));
+    let before = traces(&rig);
     let Some(reports) = browse(&rig) else {
         return trial.not_run("needs a browser: apt-get install chromium");
     };
@@ -47,19 +47,25 @@ fn f39_cross_origin_websocket() {
         "opened from a page of another origin: {opened:?}"
     );
     assert_eq!(reports.len(), 1 + FRAMES.len() * HOSTS.len(), "{reports:?}");
-    assert_eq!(
-        rig.peer().must("session.list", &json!({})),
-        before,
-        "no page had an effect"
-    );
+    assert_eq!(traces(&rig), before, "no page had an effect");
     let tries = by_hand + reports.len() - 1;
     trial.figure("accepted", format_args!("{}/{tries}", opened.len()));
     trial.figure("in_a_browser", reports.len() - 1);
 }
 
+/// What a page could have changed.
+fn traces(rig: &Rig) -> Value {
+    let mut peer = rig.peer();
+    json!([
+        peer.must("session.list", &json!({})),
+        peer.must("loop.get", &json!({ "name": "default" })),
+    ])
+}
+
 /// Foreign origins by hand, with the right token: 403 before any upgrade.
 fn raw_origins(rig: &Rig) -> usize {
     let port = rig.port();
+    let looprunner = rig.listener("looprunner");
     let bearer = format!("Authorization: Bearer {}", rig.token());
     let origins = [
         "http://evil.test".to_owned(),
@@ -87,6 +93,11 @@ fn raw_origins(rig: &Rig) -> usize {
         let refused = Socket::open(port, &[&bearer, &line]).expect("an answer");
         let reply = refused.err().unwrap_or_else(|| panic!("{line} was taken"));
         assert_eq!(reply.status, 403, "{line}: {reply:?}");
+        for (port, token) in [(port, bearer.as_str()), (looprunner, "X-No-Token: 1")] {
+            let reply = http::post(port, "/api/start", &[token, &line], "");
+            let reply = reply.expect("an answer");
+            assert_eq!(reply.status, 403, "{line} starts a loop: {reply:?}");
+        }
     }
     let own = format!("Origin: http://127.0.0.1:{port}");
     for pair in [
@@ -101,7 +112,7 @@ fn raw_origins(rig: &Rig) -> usize {
             "{pair:?}"
         );
     }
-    origins.len() + 2
+    origins.len() * 3 + 2
 }
 
 /// Opens a hostile page in a browser and collects what it reports; none without a browser.
@@ -111,6 +122,7 @@ fn browse(rig: &Rig) -> Option<BTreeMap<String, String>> {
     let pages = Pages {
         back: format!("http://127.0.0.1:{port}"),
         hob: rig.port(),
+        looprunner: rig.listener("looprunner"),
         token: rig.token(),
     };
     let (sender, receiver) = sync_channel(64);
@@ -168,13 +180,19 @@ fn collect(reports: &Receiver<(String, String)>) -> BTreeMap<String, String> {
 struct Pages {
     back: String,
     hob: u16,
+    looprunner: u16,
     token: String,
 }
 
 impl Pages {
     /// A page that tries to reach hob from wherever it is shown.
     fn attempt(&self, name: &str) -> String {
-        let Pages { back, hob, token } = self;
+        let Pages {
+            back,
+            hob,
+            looprunner,
+            token,
+        } = self;
         let hosts = json!(HOSTS);
         format!(
             r#"<!doctype html><script>
@@ -188,6 +206,11 @@ impl Pages {
             for (const host of {hosts}) {{
                 fetch("http://" + host + ":{hob}/api/rpc/session.create",
                     {{ method: "POST", mode: "no-cors", body: '{{"sessionKey":"forged"}}' }}).catch(() => {{}});
+                for (const path of ["config", "start"]) {{
+                    const body = new Blob(['{{"user":"forged"}}']);
+                    fetch("http://" + host + ":{looprunner}/api/" + path,
+                        {{ method: "POST", mode: "no-cors", body }}).catch(() => {{}});
+                }}
                 attempt("{name}@" + host, "ws://" + host + ":{hob}/ws", ["hob.v1", "hob.token.{token}"]);
             }}
             if ("{name}" === "page") attempt("control", "{back}/control".replace("http", "ws"), []);
