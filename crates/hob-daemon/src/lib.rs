@@ -2,6 +2,7 @@
 //!
 //! - [`agent`] has runs: `agent.*`
 //! - [`cost`] has the sums of the ledger: `cost.summary`
+//! - [`cron`] has jobs that run by the calendar or when they are called: `cron.*`
 //! - [`session`] has conversations: `session.*`
 //! - [`config`] has settings: `config.*`
 //! - [`daemon`] has the process itself: `daemon.status`
@@ -25,6 +26,7 @@ pub mod agent;
 pub mod audit;
 pub mod config;
 pub mod cost;
+pub mod cron;
 pub mod daemon;
 pub mod door;
 pub mod errand;

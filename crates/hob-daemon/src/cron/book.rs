@@ -98,6 +98,7 @@ impl Book {
         self.jobs.get_mut(id)
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -145,7 +146,8 @@ impl Book {
         };
         self.names.remove(&job.row.terms.name);
         job.due_ms.map(|at| self.dues.remove(&(at, id.to_owned())));
-        job.begin_ms.map(|at| self.begins.remove(&(at, id.to_owned())));
+        job.begin_ms
+            .map(|at| self.begins.remove(&(at, id.to_owned())));
         self.ready.retain(|started| started.job.id != id);
     }
 
@@ -164,7 +166,11 @@ impl Book {
             job.ruled.calendar.next_within(job.row.cursor_ms, hours)
         };
         let is_free = job.current.is_none();
-        let begin_ms = job.waiting.front().filter(|_| is_free).map(|first| first.begin_ms);
+        let begin_ms = job
+            .waiting
+            .front()
+            .filter(|_| is_free)
+            .map(|first| first.begin_ms);
         let entry = |at| (at, id.to_owned());
         if job.due_ms != due_ms {
             job.due_ms.map(|at| self.dues.remove(&entry(at)));
@@ -253,7 +259,10 @@ impl Book {
     pub(super) fn over(&mut self, id: &str, number: u64, now_ms: u64) {
         self.at_work = self.at_work.saturating_sub(1);
         if let Some(job) = self.jobs.get_mut(id)
-            && job.current.as_ref().is_some_and(|current| current.number == number)
+            && job
+                .current
+                .as_ref()
+                .is_some_and(|current| current.number == number)
         {
             job.current = None;
             self.plan(id, now_ms);

@@ -20,7 +20,9 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a job is disabled by hob itself.
 pub(super) fn problem(failures: u32, why: &str) -> String {
-    format!("It failed {failures} times in a row, the last time because {why}. Enable it when that is mended.")
+    format!(
+        "It failed {failures} times in a row, the last time because {why}. Enable it when that is mended."
+    )
 }
 
 impl Shared {
@@ -93,7 +95,11 @@ impl Shared {
         }
         let slot = &started.slot.slot;
         let head = match &outcome.reason {
-            Some(why) => format!("The job '{}' of {} failed: {why}.", terms.name, moment(slot.due_at)),
+            Some(why) => format!(
+                "The job '{}' of {} failed: {why}.",
+                terms.name,
+                moment(slot.due_at)
+            ),
             None => format!("The job '{}' of {}:", terms.name, moment(slot.due_at)),
         };
         let text = match answer {

@@ -81,13 +81,17 @@ impl Shared {
         let _turn = self.pen.lock().await;
         let (mut row, ruled) = self.row(&params.id)?;
         if !ruled.calendar.is_webhook() {
-            let message = format!("The job '{}' is not called by others: its schedule is not `webhook`.", row.terms.name);
+            let message = format!(
+                "The job '{}' is not called by others: its schedule is not `webhook`.",
+                row.terms.name
+            );
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         if params.renew {
             row.nonce = self.parts.dice.hex(NONCE_BYTES);
             row.updated_at = self.now_ms();
-            self.keep(row.clone(), ruled, CronChange::Updated, false).await?;
+            self.keep(row.clone(), ruled, CronChange::Updated, false)
+                .await?;
         }
         let key = self.hooks.get().await?;
         Ok(HookSecret {
@@ -115,7 +119,9 @@ impl Shared {
         let found = self.row(&params.id).ok();
         let open = found.filter(|(row, ruled)| row.enabled && ruled.calendar.is_webhook());
         // One that is not there takes as long to refuse as one that is.
-        let (id, nonce) = open.as_ref().map_or(("", ""), |(row, _)| (&row.id, &row.nonce));
+        let (id, nonce) = open
+            .as_ref()
+            .map_or(("", ""), |(row, _)| (&row.id, &row.nonce));
         let secret = hook::secret(key, id, nonce);
         let proof = hook::verify(&secret, &params.headers, &body, self.now_ms());
         let (Some((row, _)), Ok(mark)) = (open, proof) else {

@@ -178,7 +178,10 @@ impl Shared {
                     replaced.extend(job.clear_waiting());
                 }
                 let rows = of_job.remove(id).unwrap_or_default();
-                for row in rows.into_iter().filter(|row| row.slot.state == SlotState::Due) {
+                for row in rows
+                    .into_iter()
+                    .filter(|row| row.slot.state == SlotState::Due)
+                {
                     let wait_ms = row.begin_ms.saturating_sub(now_ms);
                     job.wait(row, monotonic_ms + wait_ms);
                 }

@@ -137,7 +137,9 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
             let written = if is_new {
                 store.add_job(row.clone()).await
             } else {
-                store.update_job(row.clone(), CronChange::Updated, true).await
+                store
+                    .update_job(row.clone(), CronChange::Updated, true)
+                    .await
             };
             written.map(|()| shared.book().put(row, ruled, now_ms))
         }
@@ -151,24 +153,29 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
 fn settle_grants(shared: &Arc<Shared>) {
     let granted: Vec<JobRow> = {
         let book = shared.book();
-        let granted = book.after("").filter(|job| !job.row.terms.grants.is_empty());
+        let granted = book
+            .after("")
+            .filter(|job| !job.row.terms.grants.is_empty());
         granted.map(|job| job.row.clone()).collect()
     };
     if granted.is_empty() {
         return;
     }
     let caller = shared.caller.clone();
-    shared.parts.tasks.spawn_until_stop("cron grants", async move {
-        for row in granted {
-            let owner = Owner {
-                room: "cron",
-                kind: terms::kind(&row.terms),
-                name: &row.terms.name,
-            };
-            if let Err(error) = grants::settle(&caller, owner, &row.terms.grants).await {
-                let name = &row.terms.name;
-                tracing::warn!(name, "the grants of a job could not be settled: {error}");
+    shared
+        .parts
+        .tasks
+        .spawn_until_stop("cron grants", async move {
+            for row in granted {
+                let owner = Owner {
+                    room: "cron",
+                    kind: terms::kind(&row.terms),
+                    name: &row.terms.name,
+                };
+                if let Err(error) = grants::settle(&caller, owner, &row.terms.grants).await {
+                    let name = &row.terms.name;
+                    tracing::warn!(name, "the grants of a job could not be settled: {error}");
+                }
             }
-        }
-    });
+        });
 }

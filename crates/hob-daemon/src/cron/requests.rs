@@ -87,12 +87,17 @@ impl Shared {
         let now_ms = self.now_ms();
         let ruled = terms::read(&row.terms, &self.zone, row.created_at)?;
         let is_rescheduled = (&before.schedule, &before.zone, &before.active_hours)
-            != (&row.terms.schedule, &row.terms.zone, &row.terms.active_hours);
+            != (
+                &row.terms.schedule,
+                &row.terms.zone,
+                &row.terms.active_hours,
+            );
         if is_rescheduled {
             terms::check_ahead(&ruled, now_ms)?;
         }
         let is_granted = !(before.grants.is_empty() && row.terms.grants.is_empty());
-        let uses_grants = is_granted && (before.work != row.terms.work || before.name != row.terms.name);
+        let uses_grants =
+            is_granted && (before.work != row.terms.work || before.name != row.terms.name);
         if granted || uses_grants {
             grants::check(call, owner(&row.terms), &row.terms.grants)?;
         }
@@ -142,14 +147,22 @@ impl Shared {
             if !enabled {
                 refuse_heartbeat(&row)?;
             }
-            let change = if enabled { CronChange::Enabled } else { CronChange::Disabled };
+            let change = if enabled {
+                CronChange::Enabled
+            } else {
+                CronChange::Disabled
+            };
             row.enabled = enabled;
             row.updated_at = self.now_ms();
             let id = row.id.clone();
             self.keep(row, ruled, change, enabled).await?;
             let waiting = match enabled {
                 true => Vec::new(),
-                false => self.book().get_mut(&id).map(|job| job.clear_waiting()).unwrap_or_default(),
+                false => self
+                    .book()
+                    .get_mut(&id)
+                    .map(|job| job.clear_waiting())
+                    .unwrap_or_default(),
             };
             self.end_waiting(waiting, "the job was disabled");
         }
@@ -161,15 +174,23 @@ impl Shared {
         let due = Due {
             at_ms: self.now_ms(),
             origin: SlotOrigin::Manual,
-            mark: params.idempotency_key.unwrap_or_else(|| self.parts.dice.hex(NONCE_BYTES)),
+            mark: params
+                .idempotency_key
+                .unwrap_or_else(|| self.parts.dice.hex(NONCE_BYTES)),
         };
         if due.mark.is_empty() || due.mark.len() > 200 {
-            return Err(terms::wrong("`idempotencyKey` is 1 to 200 bytes.".to_owned()));
+            return Err(terms::wrong(
+                "`idempotencyKey` is 1 to 200 bytes.".to_owned(),
+            ));
         }
         self.fire(&row.id, due, None, None).await
     }
 
-    pub(super) async fn history(&self, _: &Call, params: HistoryParams) -> Result<Slots, WireError> {
+    pub(super) async fn history(
+        &self,
+        _: &Call,
+        params: HistoryParams,
+    ) -> Result<Slots, WireError> {
         let job = params.id.as_deref().map(|id| self.row(id)).transpose()?;
         let job = job.map(|(row, _)| row.id);
         Ok(self.parts.store.slot_history(job, params).await?)
@@ -191,7 +212,13 @@ impl Shared {
             let job = book.find(id).ok_or_else(|| missing(id))?;
             let admission = admit(&job.ruled.policy, &job.standing(), is_call);
             let new = views::new_slot(&job.row.terms, &due, own_task);
-            (admission, NewSlot { same_within_ms, ..new })
+            (
+                admission,
+                NewSlot {
+                    same_within_ms,
+                    ..new
+                },
+            )
         };
         let new = match admission {
             Admission::Wait | Admission::Replace => new,
@@ -250,7 +277,10 @@ impl Shared {
             row.failures = 0;
             row.problem = None;
         }
-        self.parts.store.update_job(row.clone(), change, anew).await?;
+        self.parts
+            .store
+            .update_job(row.clone(), change, anew)
+            .await?;
         let mut book = self.book();
         if !anew && let Some(job) = book.find(&row.id) {
             // What slots changed meanwhile stays.
@@ -299,9 +329,9 @@ impl Shared {
 
     /// Makes the grants of a job its stored rules.
     async fn settle(&self, before: Option<&JobTerms>, now: &JobTerms) -> Result<(), WireError> {
-        if let Some(before) = before.filter(|before| {
-            (&before.name, terms::kind(before)) != (&now.name, terms::kind(now))
-        }) {
+        if let Some(before) = before
+            .filter(|before| (&before.name, terms::kind(before)) != (&now.name, terms::kind(now)))
+        {
             grants::settle(&self.caller, owner(before), &[]).await?;
         }
         if before.is_none() && now.grants.is_empty() {

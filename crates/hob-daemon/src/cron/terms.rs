@@ -71,9 +71,8 @@ pub(super) fn change(
         terms.grants = grants.into_iter().map(Into::into).collect();
     }
     if let Some(notify) = said.notify {
-        terms.notify = Some(notify.into()).filter(|to: &hob_wire::rooms::cron::NotifyView| {
-            !to.session_key.is_empty()
-        });
+        terms.notify = Some(notify.into())
+            .filter(|to: &hob_wire::rooms::cron::NotifyView| !to.session_key.is_empty());
     }
     check(terms)
 }
@@ -181,7 +180,11 @@ fn work(present: &Work, said: &UpdateJobParams, is_new: bool) -> Result<Work, Wi
             text(&mut agent.workspace, said.workspace.clone());
             agent.budget = said.budget.map(Into::into).or(agent.budget);
             agent.tools = said.tools.clone().or_else(|| agent.tools.clone());
-            only(said.network.is_none() && said.timeout_ms.is_none(), "`network` and `timeoutMs`", "command")?;
+            only(
+                said.network.is_none() && said.timeout_ms.is_none(),
+                "`network` and `timeoutMs`",
+                "command",
+            )?;
         }
         Work::Command(command) => {
             text(&mut command.workspace, said.workspace.clone());
@@ -197,7 +200,11 @@ fn work(present: &Work, said: &UpdateJobParams, is_new: bool) -> Result<Work, Wi
                 && said.workspace.is_none()
                 && said.network.is_none()
                 && said.timeout_ms.is_none();
-            only(none, "`model`, `budget`, `tools`, `workspace`, `network` and `timeoutMs`", "task or command")?;
+            only(
+                none,
+                "`model`, `budget`, `tools`, `workspace`, `network` and `timeoutMs`",
+                "task or command",
+            )?;
         }
     }
     Ok(work)
@@ -220,7 +227,9 @@ fn text(field: &mut Option<String>, said: Option<String>) {
 fn check(terms: &JobTerms) -> Result<(), WireError> {
     let at_most = |what: &str, bytes: usize, max: usize| {
         if bytes > max {
-            return Err(wrong(format!("{what} has {bytes} bytes; at most {max} are taken.")));
+            return Err(wrong(format!(
+                "{what} has {bytes} bytes; at most {max} are taken."
+            )));
         }
         Ok(())
     };
@@ -230,7 +239,10 @@ fn check(terms: &JobTerms) -> Result<(), WireError> {
     if terms.jitter_ms > JITTER_MS_MAX {
         return Err(wrong("`jitterMs` is at most a day.".to_owned()));
     }
-    if terms.window_ms.is_some_and(|window| window == 0 || window > WINDOW_MS_MAX) {
+    if terms
+        .window_ms
+        .is_some_and(|window| window == 0 || window > WINDOW_MS_MAX)
+    {
         return Err(wrong("`windowMs` is between 1 ms and a year.".to_owned()));
     }
     if let Some(notify) = &terms.notify {
@@ -245,17 +257,29 @@ fn check(terms: &JobTerms) -> Result<(), WireError> {
             if agent.task.trim().is_empty() {
                 return Err(wrong("`task` is empty; say what is to be done.".to_owned()));
             }
-            if agent.tools.as_ref().is_some_and(|tools| tools.len() > TOOLS_MAX) {
+            if agent
+                .tools
+                .as_ref()
+                .is_some_and(|tools| tools.len() > TOOLS_MAX)
+            {
                 return Err(wrong(format!("At most {TOOLS_MAX} tools are named.")));
             }
-            if agent.workspace.as_ref().is_some_and(|path| !path.starts_with('/')) {
-                return Err(wrong("`workspace` is the whole path of a folder.".to_owned()));
+            if agent
+                .workspace
+                .as_ref()
+                .is_some_and(|path| !path.starts_with('/'))
+            {
+                return Err(wrong(
+                    "`workspace` is the whole path of a folder.".to_owned(),
+                ));
             }
         }
         Work::Loop { name } => check_name(name)?,
         Work::Command(_) => {
             let errand = errand(&terms.work);
-            errand.map_or(Ok(()), |errand| errand.check()).map_err(wrong)?;
+            errand
+                .map_or(Ok(()), |errand| errand.check())
+                .map_err(wrong)?;
         }
         Work::Heartbeat(_) => {}
     }

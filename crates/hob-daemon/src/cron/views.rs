@@ -32,7 +32,10 @@ pub(super) fn new_slot(terms: &JobTerms, due: &Due, own_task: Option<String>) ->
         SlotOrigin::Manual => {
             let kind = terms::kind(terms);
             let at = moment(due.at_ms);
-            (format!("run-{}", due.mark), format!("{kind}:{name}:{at}-{}", tail(&due.mark)))
+            (
+                format!("run-{}", due.mark),
+                format!("{kind}:{name}:{at}-{}", tail(&due.mark)),
+            )
         }
         SlotOrigin::Webhook => (
             format!("call-{}", due.mark),
@@ -58,7 +61,9 @@ pub(super) fn new_slot(terms: &JobTerms, due: &Due, own_task: Option<String>) ->
 fn tail(mark: &str) -> String {
     const TAIL_CHARS: usize = 8;
     let plain: Vec<char> = mark.chars().filter(char::is_ascii_alphanumeric).collect();
-    plain[plain.len().saturating_sub(TAIL_CHARS)..].iter().collect()
+    plain[plain.len().saturating_sub(TAIL_CHARS)..]
+        .iter()
+        .collect()
 }
 
 /// What is to be done, as events say it.

@@ -165,7 +165,9 @@ impl Shared {
         // One that was begun before a restart is the run that is active.
         if started.slot.slot.run_id.is_none() {
             match self.ask::<Stats>(&StatsParams {}).await {
-                Ok(stats) if stats.active + stats.queued > 0 => return skip("another run is active"),
+                Ok(stats) if stats.active + stats.queued > 0 => {
+                    return skip("another run is active");
+                }
                 Ok(_) => {}
                 Err(error) => return Outcome::failed(error.message),
             }
@@ -214,7 +216,8 @@ impl Shared {
                 Ok(page) => page.iterations.into_iter().next(),
                 Err(error) => return Outcome::failed(error.message),
             };
-            let ended = seen.filter(|seen| seen.iteration == state.iteration && seen.ended_at.is_some());
+            let ended =
+                seen.filter(|seen| seen.iteration == state.iteration && seen.ended_at.is_some());
             if let Some(iteration) = ended {
                 return of_iteration(iteration, is_stopped);
             }
@@ -243,7 +246,11 @@ impl Shared {
             (None, None) => Some("it did not end by itself".to_owned()),
         };
         Outcome {
-            state: if done.is_success() { SlotState::Ran } else { SlotState::Failed },
+            state: if done.is_success() {
+                SlotState::Ran
+            } else {
+                SlotState::Failed
+            },
             reason,
             run: None,
             exit_code: done.exit_code,
@@ -277,11 +284,16 @@ fn of_run(view: RunView, is_stopped: bool) -> Outcome {
     let last_note = view.notes.last().cloned();
     let (state, reason) = match cause {
         Cause::Answered => (SlotState::Ran, None),
-        Cause::Aborted if is_stopped => return Outcome {
-            cost: view.cost,
-            ..stopped(Some(view.run_id))
-        },
-        Cause::Aborted => (SlotState::Stopped, Some("somebody stopped its run".to_owned())),
+        Cause::Aborted if is_stopped => {
+            return Outcome {
+                cost: view.cost,
+                ..stopped(Some(view.run_id))
+            };
+        }
+        Cause::Aborted => (
+            SlotState::Stopped,
+            Some("somebody stopped its run".to_owned()),
+        ),
         failed => {
             let why = words(failed);
             let note = last_note.map_or_else(String::new, |note| format!(": {note}"));

@@ -5,6 +5,8 @@ mod agent;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod cron;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod docs;

@@ -47,6 +47,7 @@ impl House<'_> {
         let uses = Uses::default();
         let services = self.services(bus, &groups.services, settings.clone(), uses.clone())?;
         bus.serve(hob_daemon::service::room(&services))?;
+        self.serve_cron(bus, tasks, settings.clone())?;
         let found = (uses, services.served());
         let library = self.serve_agent(bus, tasks, settings, found)?;
         self.serve_loops(bus, tasks, library, commands)?;
@@ -85,6 +86,29 @@ impl House<'_> {
             web: Web::new(self.world.clock.clone()),
             mask: self.log.mask().clone(),
         }))?;
+        Ok(())
+    }
+
+    /// Serves the jobs. What they ask of the agent waits until it is there.
+    fn serve_cron(
+        &self,
+        bus: &Bus,
+        tasks: &Tasks,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> anyhow::Result<()> {
+        let (home, clock) = (&self.world.home, &self.world.clock);
+        let commands = self.commands(tasks, settings.clone());
+        hob_daemon::cron::serve(hob_daemon::cron::Parts {
+            bus: bus.clone(),
+            store: self.store.clone(),
+            clock: clock.clone(),
+            dice: self.world.dice.clone(),
+            home: home.clone(),
+            settings,
+            mask: self.log.mask().clone(),
+            errands: Errands::new(commands, home, clock.clone()),
+            tasks: tasks.clone(),
+        })?;
         Ok(())
     }
 

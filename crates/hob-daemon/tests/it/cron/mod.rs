@@ -1,0 +1,307 @@
+//! Jobs over a real bus and store, with an agent that only notes what it is asked.
+
+mod calls;
+mod clocks;
+mod jobs;
+mod restarts;
+
+use crate::fixture::Fixture;
+use hob_bus::{Caller, Room};
+use hob_daemon::cron::{Parts, serve};
+use hob_daemon::errand::Errands;
+use hob_daemon::tool::Commands;
+use hob_exec::{Spawner, SpawnerParts};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::mask::Mask;
+use hob_kit::settings::{Catalog, Settings};
+use hob_kit::tasks::Tasks;
+use hob_kit::world::Env;
+use hob_store::Store;
+use hob_wire::rooms::agent::{
+    Abort, Aborted, AgentStats, Cost, Run, RunParams, RunReply, RunState, RunView, Stats, Wait,
+};
+use hob_wire::rooms::cron::{AddJobParams, History, HistoryParams, Slot, SlotState};
+use hob_wire::work::Cause;
+use hob_wire::{ErrorCode, RunId, WireError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Generous, because test machines are noisy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An agent whose runs end when a test says so, or at once.
+#[derive(Default)]
+pub(crate) struct Agent {
+    state: Mutex<AgentState>,
+    changed: tokio::sync::Notify,
+}
+
+#[derive(Default)]
+struct AgentState {
+    runs: Vec<(RunId, RunParams, Option<Cause>)>,
+    by_key: BTreeMap<String, RunId>,
+    /// Runs answer by themselves.
+    prompt: bool,
+    busy: u64,
+}
+
+impl Agent {
+    pub(crate) fn tasks(&self) -> Vec<RunParams> {
+        let state = self.state.lock().unwrap();
+        state
+            .runs
+            .iter()
+            .map(|(_, params, _)| params.clone())
+            .collect()
+    }
+
+    /// Ends the runs that are under way.
+    pub(crate) fn end(&self, cause: Cause) {
+        for (_, _, ended) in &mut self.state.lock().unwrap().runs {
+            ended.get_or_insert(cause);
+        }
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn set_busy(&self, busy: u64) {
+        self.state.lock().unwrap().busy = busy;
+    }
+
+    fn accept(&self, params: RunParams) -> RunReply {
+        let mut state = self.state.lock().unwrap();
+        let key = params.idempotency_key.clone().unwrap();
+        let fresh = Dice::system().uuid(1);
+        let run_id = *state.by_key.entry(key).or_insert(RunId(fresh));
+        if run_id.0 == fresh {
+            let ended = state.prompt.then_some(Cause::Answered);
+            state.runs.push((run_id, params.clone(), ended));
+        }
+        RunReply {
+            run_id,
+            session_key: params.session_key,
+            state: RunState::Queued,
+            response: None,
+            success: None,
+            cause: None,
+            cost: None,
+            model: None,
+        }
+    }
+
+    fn view(&self, run: RunId) -> Result<RunView, WireError> {
+        let state = self.state.lock().unwrap();
+        let found = state.runs.iter().find(|(id, _, _)| *id == run);
+        let gone = || WireError::new(ErrorCode::NotFound, "there is no such run");
+        let (_, params, cause) = found.ok_or_else(gone)?;
+        Ok(RunView {
+            run_id: run,
+            parent: None,
+            session_key: params.session_key.clone(),
+            state: if cause.is_some() {
+                RunState::Done
+            } else {
+                RunState::Running
+            },
+            running: cause.is_none(),
+            task: params.task.clone(),
+            model: None,
+            step: 0,
+            attempt: 0,
+            text: format!("did {}", params.task),
+            cost: Cost::default(),
+            cause: *cause,
+            notes: Vec::new(),
+            calls: Vec::new(),
+            queued_at: 0,
+            started_at: None,
+            ended_at: None,
+        })
+    }
+
+    fn room(self: &Arc<Self>) -> Room {
+        let (runs, waits, aborts, stats) = (
+            Arc::clone(self),
+            Arc::clone(self),
+            Arc::clone(self),
+            Arc::clone(self),
+        );
+        Room::new("agent")
+            .concurrency(4_096)
+            .method::<Run, _, _>(move |_, params| {
+                let reply = runs.accept(params);
+                async move { Ok(reply) }
+            })
+            .method::<Wait, _, _>(move |_, params| {
+                let agent = Arc::clone(&waits);
+                async move {
+                    loop {
+                        let changed = agent.changed.notified();
+                        let view = agent.view(params.run_id)?;
+                        if view.state == RunState::Done {
+                            return Ok(view);
+                        }
+                        let _ = tokio::time::timeout(Duration::from_millis(200), changed).await;
+                    }
+                }
+            })
+            .method::<Abort, _, _>(move |_, params| {
+                let agent = Arc::clone(&aborts);
+                async move {
+                    for (id, _, ended) in &mut agent.state.lock().unwrap().runs {
+                        if Some(*id) == params.run_id {
+                            ended.get_or_insert(Cause::Aborted);
+                        }
+                    }
+                    agent.changed.notify_waiters();
+                    Ok(Aborted { runs: Vec::new() })
+                }
+            })
+            .method::<Stats, _, _>(move |_, _| {
+                let active = stats.state.lock().unwrap().busy;
+                async move {
+                    Ok(AgentStats {
+                        active,
+                        ..AgentStats::default()
+                    })
+                }
+            })
+    }
+}
+
+/// A house with jobs.
+pub(crate) struct House {
+    pub(crate) fixture: Fixture,
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) clock: Clock,
+    pub(crate) settings: watch::Sender<Arc<Settings>>,
+}
+
+pub(crate) fn settings(text: &str) -> Arc<Settings> {
+    let catalog = Arc::new(Catalog::new(&[
+        hob_daemon::cron::KEYS,
+        hob_daemon::permission::KEYS,
+        hob_daemon::tool::EXEC_KEYS,
+    ]));
+    Arc::new(Settings::load(&catalog, "test", text, &Env::default()).expect("loads"))
+}
+
+impl House {
+    /// With the machine's clock and an agent that answers at once.
+    pub(crate) fn new() -> House {
+        let house = House::with(Clock::system(), "");
+        house.agent.state.lock().unwrap().prompt = true;
+        house
+    }
+
+    pub(crate) fn with(clock: Clock, text: &str) -> House {
+        House::over(Fixture::new(), clock, text)
+    }
+
+    /// Over a store that a former daemon left so.
+    pub(crate) async fn before(clock: Clock, prepare: impl AsyncFnOnce(&Store)) -> House {
+        let fixture = Fixture::new();
+        prepare(&fixture.store).await;
+        House::over(fixture, clock, "")
+    }
+
+    fn over(fixture: Fixture, clock: Clock, text: &str) -> House {
+        let agent = Arc::new(Agent::default());
+        let sessions = hob_daemon::session::room(&fixture.store);
+        fixture.bus.serve(sessions).expect("is served");
+        let settings = watch::channel(settings(text)).0;
+        let permission = hob_daemon::permission::Parts {
+            bus: fixture.bus.clone(),
+            store: fixture.store.clone(),
+            clock: clock.clone(),
+            dice: Dice::system(),
+            settings: settings.subscribe(),
+            mask: Mask::new(),
+        };
+        let room = hob_daemon::permission::room(permission);
+        fixture.bus.serve(room).expect("is served");
+        let house = House {
+            fixture,
+            agent,
+            clock,
+            settings,
+        };
+        let tasks = house.fixture.tasks.clone();
+        serve(house.parts(tasks)).expect("is served");
+        house
+            .fixture
+            .bus
+            .serve(house.agent.room())
+            .expect("is served");
+        house
+    }
+
+    fn parts(&self, tasks: Tasks) -> Parts {
+        let path = Env::capture().os("PATH").expect("a path").to_owned();
+        let spawner = Spawner::new(SpawnerParts {
+            shim: vec![env!("CARGO_BIN_EXE_hob-daemon-rig").into()],
+            env: Env::from_pairs([("PATH", path)]),
+            tasks: tasks.clone(),
+            facts: None,
+        });
+        let commands = Commands::new(spawner, self.settings.subscribe(), None);
+        Parts {
+            bus: self.fixture.bus.clone(),
+            store: self.fixture.store.clone(),
+            clock: self.clock.clone(),
+            dice: Dice::system(),
+            home: self.fixture.home.clone(),
+            settings: self.settings.subscribe(),
+            mask: Mask::new(),
+            errands: Errands::new(commands, &self.fixture.home, self.clock.clone()),
+            tasks,
+        }
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        self.fixture.caller()
+    }
+
+    /// Slots, the oldest first.
+    pub(crate) async fn slots(&self) -> Vec<Slot> {
+        let params = HistoryParams {
+            limit: Some(500),
+            ..HistoryParams::default()
+        };
+        let mut page = self
+            .caller()
+            .call::<History>(&params)
+            .await
+            .expect("is read")
+            .slots;
+        page.reverse();
+        page
+    }
+
+    /// Slots, once so many have this state.
+    pub(crate) async fn slots_when(&self, state: SlotState, count: usize) -> Vec<Slot> {
+        let begun = Instant::now();
+        loop {
+            let slots = self.slots().await;
+            if slots.iter().filter(|slot| slot.state == state).count() >= count {
+                return slots;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "not {count} {state:?}: {slots:?}"
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+pub(crate) fn job(name: &str, schedule: &str) -> AddJobParams {
+    AddJobParams {
+        name: name.to_owned(),
+        schedule: schedule.to_owned(),
+        task: Some(format!("task of {name}")),
+        ..AddJobParams::default()
+    }
+}
