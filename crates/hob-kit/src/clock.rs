@@ -39,7 +39,7 @@ impl Clock {
     /// Milliseconds since 1970.
     pub fn wall_ms(&self) -> u64 {
         match &*self.0 {
-            Source::System { .. } => system_wall_ms(),
+            Source::System { .. } => crate::failpoint::moved(system_wall_ms()),
             Source::Manual { wall_ms, .. } => wall_ms.load(Ordering::Relaxed),
         }
     }

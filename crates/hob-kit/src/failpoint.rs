@@ -4,7 +4,8 @@
 //! `HOB_FAILPOINT=store.commit.before=abort` aborts the process when that place is reached;
 //! `=panic` panics there, `=N*abort` on the Nth time, `=always*panic` each time.
 //! `run.drive@WORD=panic` counts only visits about something that holds WORD. `HOB_BREAK=7` breaks
-//! what fault test 7 guards.
+//! what fault test 7 guards. `HOB_CLOCK_FILE=PATH` names a file that says by how many milliseconds
+//! the wall clock is off, and may change at any time.
 
 /// Every place, so that a test can visit each. Kept in the order a request meets them.
 pub const POINTS: &[&str] = &[
@@ -29,6 +30,16 @@ pub const RUN_POINTS: &[&str] = &[
     "run.step.after",
     "run.tool.before",
     "run.tool.after",
+];
+
+/// The places of a slot's life. In the order a job meets them.
+pub const CRON_POINTS: &[&str] = &[
+    "cron.slots.before",
+    "cron.slots.written",
+    "cron.slots.after",
+    "cron.run.accepted",
+    "cron.slot.begun",
+    "cron.slot.end",
 ];
 
 /// Reaches the place `name`; does nothing unless a fault build was told otherwise.
@@ -63,6 +74,18 @@ pub fn broken(_number: u32) -> bool {
     false
 }
 
+/// The wall as somebody set it, for a fault build that was told where that is written.
+#[cfg(feature = "failpoints")]
+pub fn moved(wall_ms: u64) -> u64 {
+    armed::moved(wall_ms)
+}
+
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+pub fn moved(wall_ms: u64) -> u64 {
+    wall_ms
+}
+
 #[cfg(feature = "failpoints")]
 mod armed {
     use std::sync::OnceLock;
@@ -80,6 +103,7 @@ mod armed {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     static BROKEN: OnceLock<Option<u32>> = OnceLock::new();
     static VISITS: AtomicU64 = AtomicU64::new(0);
+    static CLOCK_FILE: OnceLock<Option<String>> = OnceLock::new();
 
     #[expect(clippy::panic, reason = "panicking is what this fault asks for")]
     pub(super) fn reach(name: &str, subject: &str) {
@@ -96,6 +120,16 @@ mod armed {
             }
             panic!("failpoint {name}");
         }
+    }
+
+    pub(super) fn moved(wall_ms: u64) -> u64 {
+        let Some(file) = CLOCK_FILE.get_or_init(|| env("HOB_CLOCK_FILE")) else {
+            return wall_ms;
+        };
+        // A file that is just being written counts as none; it is read again at once.
+        let said = std::fs::read_to_string(file).unwrap_or_default();
+        let off_ms: i64 = said.trim().parse().unwrap_or(0);
+        wall_ms.saturating_add_signed(off_ms)
     }
 
     pub(super) fn broken(number: u32) -> bool {

@@ -5,6 +5,7 @@
 
 use super::terms::Ruled;
 use hob_core::schedule::{BACK_MS_MAX, Standing};
+use hob_kit::failpoint;
 use hob_store::{JobRow, SlotRow};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio_util::sync::CancellationToken;
@@ -160,6 +161,9 @@ impl Book {
         // A clock that was far ahead is left behind at once.
         let due_ms = if !job.row.enabled {
             None
+        } else if failpoint::broken(17) {
+            let after_ms = job.row.cursor_ms.min(now_ms);
+            job.ruled.calendar.next_within(after_ms, hours)
         } else if job.row.cursor_ms > now_ms.saturating_add(BACK_MS_MAX) {
             Some(now_ms)
         } else {

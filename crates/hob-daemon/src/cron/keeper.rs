@@ -11,7 +11,7 @@ use super::work;
 use hob_core::schedule::{Decision, Fate, GRACE_MS, Tick, decide};
 use hob_kit::failpoint;
 use hob_store::{NewSlot, Opening, SlotRow};
-use hob_wire::rooms::cron::{SlotOrigin, SlotState};
+use hob_wire::rooms::cron::{Missed, SlotOrigin, SlotState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,8 @@ const SET_BACK_MS: u64 = 1_000;
 /// Reads the jobs, takes up what was left, then keeps them until the daemon stops.
 pub(super) async fn keep(shared: Arc<Shared>) {
     recovery::recover(&shared).await;
+    // Before anything is decided: what goes on is at work, not waiting.
+    work::take_up(&shared);
     let mut settings = shared.parts.settings.clone();
     let mut latest_ms = shared.now_ms();
     loop {
@@ -111,8 +113,14 @@ impl Shared {
                 dice: self.parts.dice.u64(),
                 crowd,
             };
-            let ruled = &job.ruled;
-            match decide(&ruled.calendar, &ruled.policy, &job.standing(), tick) {
+            let (mut standing, mut policy) = (job.standing(), job.ruled.policy);
+            if failpoint::broken(17) {
+                standing.cursor_ms = standing.cursor_ms.min(now_ms.saturating_sub(1));
+            }
+            if failpoint::broken(18) {
+                policy.missed = Missed::All;
+            }
+            match decide(&job.ruled.calendar, &policy, &standing, tick) {
                 Some(decision) => decisions.push((id, decision)),
                 None => book.plan(&id, now_ms),
             }
@@ -134,7 +142,7 @@ impl Shared {
                 let due = Due {
                     at_ms: planned.due_ms,
                     origin: SlotOrigin::Schedule,
-                    mark: String::new(),
+                    mark: self.parts.clock.monotonic_ms().to_string(),
                 };
                 NewSlot {
                     begin_ms: planned.begin_ms,
@@ -144,13 +152,9 @@ impl Shared {
                     ..views::new_slot(terms, &due, None)
                 }
             });
-            let mut cursor_ms = Some(decision.cursor_ms);
-            if failpoint::broken(18) {
-                cursor_ms = None;
-            }
             Some(Opening {
                 job: id.clone(),
-                cursor_ms,
+                cursor_ms: Some(decision.cursor_ms),
                 slots: slots.collect(),
             })
         };

@@ -9,6 +9,7 @@ use super::settings;
 use super::terms;
 use crate::grants::{self, Owner};
 use hob_core::schedule::{Recovery, Streak, Tribe, recover as recovered};
+use hob_kit::failpoint;
 use hob_store::{JobRow, SlotEnd, SlotRow, StoreError};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{CronChange, HEARTBEAT, SlotState, Work};
@@ -51,6 +52,9 @@ async fn read(shared: &Arc<Shared>) -> Result<(), StoreError> {
     }
     let monotonic_ms = shared.parts.clock.monotonic_ms();
     for slot in shared.parts.store.live_slots().await? {
+        if failpoint::broken(13) {
+            break;
+        }
         let id = slot.slot.task_id.clone();
         let Some(job) = book.get_mut(&id) else {
             continue;

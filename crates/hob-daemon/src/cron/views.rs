@@ -2,6 +2,7 @@
 
 use super::book::Job;
 use super::terms;
+use hob_kit::failpoint;
 use hob_store::{NewSlot, SlotEnd};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
@@ -27,7 +28,12 @@ pub(super) fn new_slot(terms: &JobTerms, due: &Due, own_task: Option<String>) ->
     let (key, session_key) = match due.origin {
         SlotOrigin::Schedule => {
             let at = moment(due.at_ms);
-            (at.clone(), format!("cron:{name}:{at}"))
+            // Fault test 17: what makes a time one slot is its key.
+            let key = match failpoint::broken(17) {
+                true => format!("{at}{}", due.mark),
+                false => at.clone(),
+            };
+            (key, format!("cron:{name}:{at}"))
         }
         SlotOrigin::Manual => {
             let kind = terms::kind(terms);

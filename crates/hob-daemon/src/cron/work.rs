@@ -11,14 +11,14 @@ use crate::errand::{Errand, Outcome as Errands};
 use futures_util::FutureExt;
 use hob_core::schedule::heartbeat;
 use hob_kit::failpoint;
-use hob_wire::RunId;
 use hob_wire::rooms::agent::{
     Abort, Cost, Run, RunParams, RunSelector, RunState, RunView, Stats, StatsParams, Wait,
     WaitParams,
 };
-use hob_wire::rooms::cron::{AgentWork, HEARTBEAT_OK, HeartbeatWork, SlotState, Work};
+use hob_wire::rooms::cron::{AgentWork, HEARTBEAT_OK, HeartbeatWork, Slot, SlotState, Work};
 use hob_wire::rooms::loops;
 use hob_wire::work::Cause;
+use hob_wire::{ErrorCode, RunId};
 use std::fmt::Write;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Shared {
             kind: Some(terms::kind(&started.job.terms).to_owned()),
             model: agent.model.clone(),
             budget: agent.budget.map(Into::into),
-            idempotency_key: Some(key(slot.number)),
+            idempotency_key: Some(key(slot)),
             tools: agent.tools.clone(),
             workspace: agent.workspace.clone(),
             unattended: true,
@@ -187,7 +187,7 @@ impl Shared {
         let number = started.slot.slot.number;
         let params = loops::OnceParams {
             name: name.to_owned(),
-            idempotency_key: Some(key(number)),
+            idempotency_key: Some(key(&started.slot.slot)),
         };
         let begun = tokio::select! {
             begun = self.ask::<loops::Once>(&params) => begun,
@@ -195,6 +195,10 @@ impl Shared {
         };
         let state = match begun {
             Ok(begun) => begun.state,
+            // It runs by itself already.
+            Err(error) if error.code == ErrorCode::Conflict => {
+                return Outcome::without_work(SlotState::Skipped, error.message);
+            }
             Err(error) => return Outcome::failed(error.message),
         };
         self.begin(number, state.run_id).await;
@@ -268,7 +272,11 @@ impl Shared {
 }
 
 /// The key under which a slot's work is asked for.
-fn key(number: u64) -> String {
+fn key(slot: &Slot) -> String {
+    let number = slot.number;
+    if failpoint::broken(105) && slot.attempt > 0 {
+        return format!("cron:slot:{number}:{}", slot.attempt);
+    }
     format!("cron:slot:{number}")
 }
 

@@ -2,6 +2,8 @@
 //! events taken apart by hand.
 
 #[cfg(test)]
+mod days;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod flavours;

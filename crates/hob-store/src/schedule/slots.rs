@@ -7,7 +7,6 @@ use crate::batch::Batch;
 use crate::error::Trouble;
 use crate::store::to_json;
 use crate::value::int;
-use hob_kit::failpoint;
 use hob_wire::RunId;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
@@ -136,9 +135,6 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
 /// The slot that this one is, if there is one.
 fn same(batch: &Batch<'_>, of: &Of, new: &NewSlot) -> Result<Option<SlotRow>, Trouble> {
     let Some(within_ms) = new.same_within_ms else {
-        if failpoint::broken(17) {
-            return Ok(None);
-        }
         let found = format!("{SLOT} WHERE s.job = ?1 AND s.key = ?2");
         let mut select = batch.sql.prepare_cached(&found)?;
         let row = select.query_row((of.row, &new.key), read::slot_row);

@@ -47,10 +47,10 @@ impl House<'_> {
         let uses = Uses::default();
         let services = self.services(bus, &groups.services, settings.clone(), uses.clone())?;
         bus.serve(hob_daemon::service::room(&services))?;
-        self.serve_cron(bus, tasks, settings.clone())?;
         let found = (uses, services.served());
-        let library = self.serve_agent(bus, tasks, settings, found)?;
-        self.serve_loops(bus, tasks, library, commands)?;
+        let library = self.serve_agent(bus, tasks, settings.clone(), found)?;
+        self.serve_loops(bus, tasks, library, commands.clone())?;
+        self.serve_cron(bus, tasks, settings, commands)?;
         if let Some(lines) = self.log.lines() {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
@@ -89,15 +89,15 @@ impl House<'_> {
         Ok(())
     }
 
-    /// Serves the jobs. What they ask of the agent waits until it is there.
+    /// Serves the jobs.
     fn serve_cron(
         &self,
         bus: &Bus,
         tasks: &Tasks,
         settings: watch::Receiver<Arc<Settings>>,
+        commands: Commands,
     ) -> anyhow::Result<()> {
         let (home, clock) = (&self.world.home, &self.world.clock);
-        let commands = self.commands(tasks, settings.clone());
         hob_daemon::cron::serve(hob_daemon::cron::Parts {
             bus: bus.clone(),
             store: self.store.clone(),

@@ -10,6 +10,7 @@
 )]
 
 mod attacks;
+mod cron;
 mod durability;
 mod fault_build;
 mod hands;
@@ -48,10 +49,14 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 10, test: "f10_two_daemons_one_home", expects: "second refuses and names the first" },
     Fault { number: 11, test: "f11_migration_killed_and_newer_schema", expects: "no stuck state; newer schema refused, file untouched" },
     Fault { number: 13, test: "f13_loops_killed_in_the_middle", expects: "the same iteration goes on, none lost or doubled" },
+    Fault { number: 13, test: "f13_killed_in_the_middle_of_a_job", expects: "taken up again, the attempt counted; a command is not repeated" },
     Fault { number: 15, test: "f15_crash_between_effect_and_record", expects: "keyed effect not repeated, unkeyed effect asks" },
     Fault { number: 16, test: "f16_same_trigger_twice_at_once", expects: "one row" },
+    Fault { number: 17, test: "f17_clock_set_forward_and_back", expects: "missed runs follow the policy, none fires twice" },
+    Fault { number: 18, test: "f18_asleep_for_three_days", expects: "one catch-up a job, spread" },
     Fault { number: 19, test: "f19_runaway_loop", expects: "stops at step, token, money and wall bounds" },
     Fault { number: 20, test: "f20_poison_job", expects: "given up after a few tries, others unaffected" },
+    Fault { number: 20, test: "f20_a_job_that_panics_each_time", expects: "disabled after a few failures, others as punctual" },
     Fault { number: 21, test: "f21_a_service_that_ends_at_once", expects: "waits longer each time, gives up, stays visible with its reason" },
     Fault { number: 22, test: "f22_a_service_that_hangs", expects: "killed and restarted once" },
     Fault { number: 23, test: "f23_services_that_will_not_end", expects: "nothing of them is left, whichever way it ends" },
@@ -104,6 +109,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 104, test: "f104_a_child_that_reaches_for_hob", expects: "sees no token, no socket, answers nothing" },
     Fault { number: 111, test: "f111_loops_stopped_anywhere", expects: "prompt, monitor and sleep end within a second, nothing is left" },
     Fault { number: 112, test: "f112_words_typed_during_an_iteration", expects: "shown to the next iteration, cleared only once shown" },
+    Fault { number: 105, test: "f105_killed_between_a_slot_and_its_outcome", expects: "every due time once, every slot an outcome" },
 ];
 
 /// The table and the tests cannot drift apart: each row has its test and each test its row.

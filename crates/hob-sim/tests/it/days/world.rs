@@ -1,0 +1,441 @@
+//! A world: jobs, a clock, a daemon that lives and dies, and what it does step by step. A crash
+//! may come before every write and after it.
+
+use super::oracle;
+use super::store::{State, Store};
+use hob_core::schedule::{
+    BACK_MS_MAX, Calendar, Hours, Policy, Recovery, Standing, Streak, Tick, Tribe, decide, recover,
+};
+use hob_kit::dice::Dice;
+use hob_wire::rooms::cron::{Missed, Overlap};
+use jiff::tz::TimeZone;
+use std::collections::VecDeque;
+
+const MINUTE: u64 = 60_000;
+const HOUR: u64 = 60 * MINUTE;
+pub(super) const DAY: u64 = 24 * HOUR;
+const YEAR: u64 = 365 * DAY;
+const JOBS: usize = 6;
+/// One step of so many ends in a crash.
+const CRASH_EVERY: u64 = 60;
+/// One look at the clock of so many finds that somebody set it.
+const JUMP_EVERY: u64 = 400;
+/// The longest the daemon sleeps.
+const SLEEP_MS: u64 = 8 * HOUR;
+
+const LINES: &[&str] = &[
+    "0 9 * * *",
+    "30 2 * * *",
+    "*/30 * * * *",
+    "0 * * * *",
+    "15 1,2,3 * * *",
+    "0 12 * * MON-FRI",
+    "0 0 1 * *",
+    "every 6h",
+    "every 47m",
+    "every 1d",
+];
+const ZONES: &[&str] = &[
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "America/St_Johns",
+    "Asia/Kolkata",
+];
+
+/// What is broken on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sabotage {
+    None,
+    /// Slots are not unique by their keys, and a crash forgets where the cursor was.
+    KeysForgotten,
+    /// The cursor is written first, the slots after it.
+    CursorAlone,
+    /// A command that was cut off is begun again.
+    CommandsRepeated,
+    /// Each try asks the agent under another key.
+    FreshKeys,
+    /// Slots without an outcome are left where they are.
+    NotRecovered,
+}
+
+impl Sabotage {
+    pub(super) const ALL: [Sabotage; 5] = [
+        Sabotage::KeysForgotten,
+        Sabotage::CursorAlone,
+        Sabotage::CommandsRepeated,
+        Sabotage::FreshKeys,
+        Sabotage::NotRecovered,
+    ];
+}
+
+/// What happened in a world.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) due: u64,
+    pub(super) ran: u64,
+    pub(super) skipped: u64,
+    pub(super) missed: u64,
+    pub(super) crashes: u64,
+    pub(super) jumps: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.due += other.due;
+        self.ran += other.ran;
+        self.skipped += other.skipped;
+        self.missed += other.missed;
+        self.crashes += other.crashes;
+        self.jumps += other.jumps;
+    }
+}
+
+pub(super) struct Job {
+    pub(super) line: &'static str,
+    pub(super) zone: &'static str,
+    pub(super) calendar: Calendar,
+    pub(super) policy: Policy,
+    pub(super) tribe: Tribe,
+}
+
+/// What a daemon has in memory of a job.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    waiting: VecDeque<(usize, u64)>,
+    at_work: Option<Work>,
+    streak: Streak,
+}
+
+#[derive(Clone, Debug)]
+struct Work {
+    slot: usize,
+    /// When it is over, by monotonic time.
+    until_ms: u64,
+    key: String,
+    stopped: bool,
+}
+
+pub(super) struct World {
+    dice: Dice,
+    sabotage: Sabotage,
+    monotonic_ms: u64,
+    /// The wall is that much ahead.
+    pub(super) ahead_ms: u64,
+    pub(super) jobs: Vec<Job>,
+    pub(super) store: Store,
+    memory: Vec<Memory>,
+    /// When each job is due next after which cursor.
+    nexts: Vec<(u64, Option<u64>)>,
+    tries: u64,
+    /// Nothing dies any more.
+    is_calm: bool,
+    /// The wall at the last look.
+    pub(super) looked_ms: u64,
+    pub(super) tally: Tally,
+}
+
+/// The daemon died.
+struct Crash;
+
+impl World {
+    pub(super) fn new(seed: u64, sabotage: Sabotage) -> World {
+        let dice = Dice::seeded(seed);
+        let pick = |list: &[&'static str]| list[below(&dice, list.len())];
+        // Somewhere in 2025 or 2026: every change of the clocks comes by.
+        let ahead_ms = 1_735_700_000_000 + dice.below(YEAR);
+        let jobs: Vec<Job> = (0..JOBS)
+            .map(|_| {
+                let (line, zone) = (pick(LINES), pick(ZONES));
+                let tz = TimeZone::get(zone).expect("the machine has a time zone database");
+                let hours = ["", "", "08:00-22:00", "22:00-06:00"][below(&dice, 4)];
+                Job {
+                    line,
+                    zone,
+                    calendar: Calendar::parse(line, tz, ahead_ms).expect("is a schedule"),
+                    policy: Policy {
+                        missed: [Missed::Once, Missed::All, Missed::Skip][below(&dice, 3)],
+                        overlap: [Overlap::Queue, Overlap::Skip, Overlap::Replace][below(&dice, 3)],
+                        window_ms: [10 * MINUTE, DAY, 4 * DAY, 2 * YEAR][below(&dice, 4)],
+                        jitter_ms: [0, 0, 30_000, 20 * MINUTE][below(&dice, 4)],
+                        hours: (!hours.is_empty()).then(|| Hours::parse(hours).expect("hours")),
+                        failures_max: 0,
+                    },
+                    tribe: [Tribe::Keyed, Tribe::Opaque][below(&dice, 2)],
+                }
+            })
+            .collect();
+        World {
+            memory: vec![Memory::default(); jobs.len()],
+            store: Store::new(vec![ahead_ms; jobs.len()]),
+            nexts: vec![(0, None); jobs.len()],
+            jobs,
+            dice,
+            sabotage,
+            monotonic_ms: 0,
+            ahead_ms,
+            tries: 0,
+            is_calm: false,
+            looked_ms: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Lives so many days, ends quietly, and is judged.
+    pub(super) fn live(mut self, days: u64) -> Result<Tally, String> {
+        while self.monotonic_ms < days * DAY {
+            self.pass();
+            if self.dice.below(JUMP_EVERY) == 0 {
+                self.jump();
+            }
+            if self.look().is_err() {
+                self.tally.crashes += 1;
+                self.restart();
+            }
+        }
+        self.settle();
+        oracle::judge(&self)?;
+        Ok(self.counted())
+    }
+
+    pub(super) fn now_ms(&self) -> u64 {
+        self.monotonic_ms + self.ahead_ms
+    }
+
+    /// Time passes until there is something to do.
+    fn pass(&mut self) {
+        let now_ms = self.now_ms();
+        let mut wait_ms = 1 + self.dice.below(SLEEP_MS);
+        for index in 0..self.jobs.len() {
+            let due_ms = self
+                .next(index)
+                .map_or(SLEEP_MS, |due| due.saturating_sub(now_ms));
+            let memory = &self.memory[index];
+            let begin = memory.waiting.front().filter(|_| memory.at_work.is_none());
+            let begin_ms = begin.map_or(SLEEP_MS, |(_, at)| at.saturating_sub(self.monotonic_ms));
+            let end = memory.at_work.as_ref();
+            let end_ms = end.map_or(SLEEP_MS, |work| {
+                work.until_ms.saturating_sub(self.monotonic_ms)
+            });
+            wait_ms = wait_ms.min(due_ms).min(begin_ms).min(end_ms);
+        }
+        // A busy machine is a little late.
+        self.monotonic_ms += wait_ms.max(1) + self.dice.below(40);
+    }
+
+    /// When a job is due next; found out anew when its cursor has moved.
+    fn next(&mut self, job: usize) -> Option<u64> {
+        let cursor_ms = self.store.cursors[job];
+        if self.nexts[job].0 != cursor_ms {
+            let of = &self.jobs[job];
+            let next = of.calendar.next_within(cursor_ms, of.policy.hours.as_ref());
+            self.nexts[job] = (cursor_ms, next);
+        }
+        self.nexts[job].1
+    }
+
+    /// Somebody sets the clock, or the machine slept.
+    fn jump(&mut self) {
+        self.tally.jumps += 1;
+        let back = |ahead: u64, by: u64| ahead.saturating_sub(by);
+        match self.dice.below(8) {
+            0 => self.ahead_ms += HOUR,
+            1 | 2 => self.ahead_ms = back(self.ahead_ms, HOUR),
+            3 => self.ahead_ms += YEAR,
+            4 => self.ahead_ms = back(self.ahead_ms, YEAR),
+            5 => self.ahead_ms += self.dice.below(2 * DAY),
+            6 => self.ahead_ms = back(self.ahead_ms, self.dice.below(2 * DAY)),
+            _ => self.ahead_ms += 3 * DAY,
+        }
+    }
+
+    /// One look of the daemon: decides, begins, ends.
+    fn look(&mut self) -> Result<(), Crash> {
+        let now_ms = self.now_ms();
+        for job in 0..self.jobs.len() {
+            self.begin(job)?;
+            let is_due = self.next(job).is_some_and(|due| due <= now_ms);
+            if is_due || self.store.cursors[job] > now_ms + BACK_MS_MAX {
+                self.decide(job, now_ms)?;
+            }
+            self.begin(job)?;
+            self.end(job)?;
+            self.begin(job)?;
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, job: usize, now_ms: u64) -> Result<(), Crash> {
+        let memory = &self.memory[job];
+        let standing = Standing {
+            cursor_ms: self.store.cursors[job],
+            at_work: memory.at_work.is_some(),
+            waiting: memory.waiting.len(),
+        };
+        let tick = Tick {
+            now_ms,
+            dice: self.dice.u64(),
+            crowd: self.dice.below(50),
+        };
+        let of = &self.jobs[job];
+        let Some(decision) = decide(&of.calendar, &of.policy, &standing, tick) else {
+            return Ok(());
+        };
+        self.may_crash()?;
+        if self.sabotage == Sabotage::CursorAlone {
+            self.store.cursors[job] = decision.cursor_ms;
+            self.may_crash()?;
+        }
+        let new = self.store.open(job, &decision, self.sabotage);
+        self.may_crash()?;
+        let monotonic_ms = self.monotonic_ms;
+        let memory = &mut self.memory[job];
+        if decision.replaces {
+            if let Some(work) = &mut memory.at_work {
+                work.stopped = true;
+                work.until_ms = monotonic_ms;
+            }
+            for (slot, _) in memory.waiting.drain(..) {
+                self.store.end(slot, State::Skipped);
+            }
+        }
+        for slot in new {
+            let due_ms = self.store.slots[slot].due_ms;
+            let planned = decision
+                .slots
+                .iter()
+                .find(|planned| planned.due_ms == due_ms);
+            let wait_ms = planned.map_or(0, |planned| planned.begin_ms.saturating_sub(now_ms));
+            memory.waiting.push_back((slot, monotonic_ms + wait_ms));
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, job: usize) -> Result<(), Crash> {
+        let memory = &mut self.memory[job];
+        let is_free = memory.at_work.is_none();
+        let ready = memory
+            .waiting
+            .front()
+            .filter(|(_, at)| is_free && *at <= self.monotonic_ms);
+        let Some((slot, _)) = ready.copied() else {
+            return Ok(());
+        };
+        memory.waiting.pop_front();
+        self.tries += 1;
+        let key = match self.sabotage {
+            Sabotage::FreshKeys => format!("try:{}", self.tries),
+            _ => format!("cron:slot:{slot}"),
+        };
+        let took_ms = 1 + self
+            .dice
+            .below([5_000, 20 * MINUTE, 2 * HOUR][below(&self.dice, 3)]);
+        self.may_crash()?;
+        match self.jobs[job].tribe {
+            Tribe::Keyed => {
+                self.store.accept(&key);
+                self.may_crash()?;
+                self.store.begin(slot);
+            }
+            Tribe::Opaque => {
+                self.store.begin(slot);
+                self.may_crash()?;
+                self.store.act(slot);
+            }
+        }
+        self.may_crash()?;
+        self.memory[job].at_work = Some(Work {
+            slot,
+            until_ms: self.monotonic_ms + took_ms,
+            key,
+            stopped: false,
+        });
+        Ok(())
+    }
+
+    fn end(&mut self, job: usize) -> Result<(), Crash> {
+        let work = self.memory[job].at_work.as_ref();
+        let Some(work) = work
+            .filter(|work| work.until_ms <= self.monotonic_ms)
+            .cloned()
+        else {
+            return Ok(());
+        };
+        if self.jobs[job].tribe == Tribe::Keyed && !work.stopped {
+            self.store.run(&work.key, work.slot);
+        }
+        self.may_crash()?;
+        let success = self.dice.below(5) > 0;
+        let state = match (work.stopped, success) {
+            (true, _) => State::Stopped,
+            (false, true) => State::Ran,
+            (false, false) => State::Failed,
+        };
+        self.store.end(work.slot, state);
+        self.may_crash()?;
+        let memory = &mut self.memory[job];
+        memory.streak = memory.streak.after(success, &self.jobs[job].policy).0;
+        memory.at_work = None;
+        Ok(())
+    }
+
+    fn may_crash(&mut self) -> Result<(), Crash> {
+        if !self.is_calm && self.dice.below(CRASH_EVERY) == 0 {
+            return Err(Crash);
+        }
+        Ok(())
+    }
+
+    /// Nobody is there for a while; then a daemon takes up what was left.
+    fn restart(&mut self) {
+        let away_ms = [1_000, MINUTE, HOUR, 3 * DAY][below(&self.dice, 4)];
+        self.monotonic_ms += self.dice.below(away_ms);
+        self.memory = vec![Memory::default(); self.jobs.len()];
+        if self.sabotage == Sabotage::NotRecovered {
+            return;
+        }
+        if self.sabotage == Sabotage::KeysForgotten {
+            for (cursor, decided) in self.store.cursors.iter_mut().zip(&self.store.decided) {
+                *cursor = decided.last().map_or(*cursor, |decided| decided.after_ms);
+            }
+        }
+        for slot in 0..self.store.slots.len() {
+            let state = self.store.slots[slot].state;
+            if !state.is_live() {
+                continue;
+            }
+            let job = self.store.slots[slot].job;
+            let tribe = match self.sabotage {
+                Sabotage::CommandsRepeated => Tribe::Keyed,
+                _ => self.jobs[job].tribe,
+            };
+            match recover(tribe, state == State::Running) {
+                Recovery::Begin => {
+                    let at = self.monotonic_ms;
+                    self.memory[job].waiting.push_back((slot, at));
+                }
+                Recovery::Fail(_) => self.store.end(slot, State::Failed),
+            }
+        }
+    }
+
+    /// A last look, and then everything that is under way comes to its end.
+    fn settle(&mut self) {
+        self.is_calm = true;
+        self.looked_ms = self.now_ms();
+        let _ = self.look();
+        let is_busy = |memory: &Memory| memory.at_work.is_some() || !memory.waiting.is_empty();
+        while self.memory.iter().any(is_busy) {
+            self.monotonic_ms += MINUTE;
+            for job in 0..self.jobs.len() {
+                let _ = self.begin(job);
+                let _ = self.end(job);
+            }
+        }
+    }
+}
+
+fn below(dice: &Dice, bound: usize) -> usize {
+    usize::try_from(dice.below(bound as u64)).unwrap_or(0)
+}
