@@ -9,6 +9,7 @@ mod loops;
 mod permission;
 mod resume;
 mod route;
+mod schedule;
 mod search;
 mod start;
 mod tokens;
@@ -84,6 +85,11 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "local model",
         note: Some(local::NOTE),
         run: |quick| Box::pin(local::run(quick)),
+    },
+    Group {
+        name: "jobs",
+        note: Some(schedule::NOTE),
+        run: |quick| Box::pin(schedule::run(quick)),
     },
     Group {
         name: "kept services",

@@ -1,5 +1,5 @@
 //! Raw SQLite: the rows of one appended message (the message, its event, its session's counters),
-//! committed in hand-made batches with the same durability.
+//! and those of a job's slot, committed in hand-made batches with the same durability.
 
 use anyhow::Result;
 use rusqlite::{Connection, params};
@@ -69,4 +69,55 @@ pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Resul
         done += batch;
     }
     Ok(started.elapsed())
+}
+
+const SLOTS_SCHEMA: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    CREATE TABLE jobs (row_id INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+        cursor INTEGER NOT NULL) STRICT;
+    CREATE TABLE slots (number INTEGER PRIMARY KEY, job INTEGER NOT NULL, key TEXT NOT NULL,
+        due_at INTEGER NOT NULL, state TEXT NOT NULL, session_key TEXT) STRICT;
+    CREATE UNIQUE INDEX slots_key ON slots (job, key);
+    CREATE INDEX slots_job ON slots (job, number);
+    CREATE TABLE events (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, topic TEXT NOT NULL,
+        source TEXT NOT NULL, payload BLOB) STRICT;";
+
+/// Opens a slot of each of `count` jobs, `batch` a commit; after how long each was on disk.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a yardstick stands on nothing of ours"
+)]
+pub(crate) fn slots(dir: &Path, count: i64, batch: i64) -> Result<Vec<Duration>> {
+    let mut connection = Connection::open(dir.join("raw.db"))?;
+    connection.execute_batch(SLOTS_SCHEMA)?;
+    let transaction = connection.transaction()?;
+    for job in 0..count {
+        let id = format!("cron-{job:016x}");
+        transaction.execute("INSERT INTO jobs VALUES (?1, ?2, 0)", params![job, id])?;
+    }
+    transaction.commit()?;
+    let payload = vec![b'x'; 250];
+    let started = Instant::now();
+    let mut times = Vec::new();
+    let mut done = 0;
+    while done < count {
+        let transaction = connection.transaction()?;
+        let end = count.min(done + batch);
+        for job in done..end {
+            transaction
+                .prepare_cached("UPDATE jobs SET cursor = ?2 WHERE row_id = ?1")?
+                .execute(params![job, job])?;
+            transaction
+                .prepare_cached("INSERT INTO slots VALUES (NULL, ?1, ?2, ?3, 'due', ?4)")?
+                .execute(params![job, "2026-11-16T09:00:00Z", job, "cron:job:2026"])?;
+            transaction
+                .prepare_cached("INSERT INTO events VALUES (NULL, ?1, 'cron.trigger', 'cron', ?2)")?
+                .execute(params![job, payload])?;
+        }
+        transaction.commit()?;
+        times.extend((done..end).map(|_| started.elapsed()));
+        done = end;
+    }
+    Ok(times)
 }

@@ -64,6 +64,8 @@ pub struct Decision {
     pub slots: Vec<Planned>,
     /// What is at work is stopped, and what waits makes room.
     pub replaces: bool,
+    /// So many times passed that the slots stand for more than they count.
+    pub rough: bool,
 }
 
 /// A slot.
@@ -105,6 +107,7 @@ pub fn decide(
     let cursor_ms = passed.latest_ms?;
     let mut decision = Decision {
         cursor_ms,
+        rough: passed.rough,
         ..Decision::default()
     };
     if let Some(due_ms) = passed.outside.latest_ms() {

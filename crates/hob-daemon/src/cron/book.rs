@@ -118,23 +118,20 @@ impl Book {
     pub(super) fn put(&mut self, row: JobRow, ruled: Ruled, now_ms: u64) {
         let id = row.id.clone();
         let name = row.terms.name.clone();
-        match self.jobs.get_mut(&id) {
-            Some(job) => {
-                self.names.remove(&job.row.terms.name);
-                job.row = row;
-                job.ruled = ruled;
-            }
-            None => {
-                let job = Job {
-                    row,
-                    ruled,
-                    waiting: VecDeque::new(),
-                    current: None,
-                    due_ms: None,
-                    begin_ms: None,
-                };
-                self.jobs.insert(id.clone(), job);
-            }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            self.names.remove(&job.row.terms.name);
+            job.row = row;
+            job.ruled = ruled;
+        } else {
+            let job = Job {
+                row,
+                ruled,
+                waiting: VecDeque::new(),
+                current: None,
+                due_ms: None,
+                begin_ms: None,
+            };
+            self.jobs.insert(id.clone(), job);
         }
         self.names.insert(name, id.clone());
         self.plan(&id, now_ms);

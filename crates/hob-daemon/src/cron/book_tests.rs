@@ -64,7 +64,7 @@ fn a_job_is_due_when_its_time_has_come_and_never_while_it_is_disabled() {
     put(&mut book, "b", false);
     assert_eq!(book.next().0, Some(NOW + 600_000));
     assert!(book.due(NOW + 599_999, 10).is_empty());
-    assert_eq!(book.due(NOW + 600_000, 10), [id.clone()]);
+    assert_eq!(book.due(NOW + 600_000, 10), std::slice::from_ref(&id));
     book.postpone(&id, NOW + 700_000);
     assert!(book.due(NOW + 600_000, 10).is_empty());
     book.get_mut(&id).unwrap().row.cursor_ms = NOW + 600_000;
@@ -73,7 +73,7 @@ fn a_job_is_due_when_its_time_has_come_and_never_while_it_is_disabled() {
     // A clock that was a year ahead: looked at now.
     book.get_mut(&id).unwrap().row.cursor_ms = NOW + 365 * 86_400_000;
     book.plan_all(NOW);
-    assert_eq!(book.due(NOW, 10), [id.clone()]);
+    assert_eq!(book.due(NOW, 10), std::slice::from_ref(&id));
     book.remove(&id);
     assert_eq!(book.next(), (None, None));
     assert!(book.find("a").is_none());

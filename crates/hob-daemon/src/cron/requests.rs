@@ -156,14 +156,10 @@ impl Shared {
             row.updated_at = self.now_ms();
             let id = row.id.clone();
             self.keep(row, ruled, change, enabled).await?;
-            let waiting = match enabled {
-                true => Vec::new(),
-                false => self
-                    .book()
-                    .get_mut(&id)
-                    .map(|job| job.clear_waiting())
-                    .unwrap_or_default(),
-            };
+            let mut waiting = Vec::new();
+            if !enabled && let Some(job) = self.book().get_mut(&id) {
+                waiting = job.clear_waiting();
+            }
             self.end_waiting(waiting, "the job was disabled");
         }
         self.view(id).await

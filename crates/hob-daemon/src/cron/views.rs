@@ -29,9 +29,10 @@ pub(super) fn new_slot(terms: &JobTerms, due: &Due, own_task: Option<String>) ->
         SlotOrigin::Schedule => {
             let at = moment(due.at_ms);
             // Fault test 17: what makes a time one slot is its key.
-            let key = match failpoint::broken(17) {
-                true => format!("{at}{}", due.mark),
-                false => at.clone(),
+            let key = if failpoint::broken(17) {
+                format!("{at}{}", due.mark)
+            } else {
+                at.clone()
             };
             (key, format!("cron:{name}:{at}"))
         }
@@ -109,9 +110,10 @@ pub(super) fn job(job: &Job, last: Option<Slot>, now_ms: u64) -> JobView {
     let row = &job.row;
     let calendar = &job.ruled.calendar;
     let hours = job.ruled.policy.hours.as_ref();
-    let next = match row.enabled {
-        true => calendar.next_few(now_ms.max(row.cursor_ms), hours, NEXT_SHOWN),
-        false => Vec::new(),
+    let next = if row.enabled {
+        calendar.next_few(now_ms.max(row.cursor_ms), hours, NEXT_SHOWN)
+    } else {
+        Vec::new()
     };
     let mut about = calendar.about(&row.terms.schedule);
     if let Some(zone) = &row.terms.zone {

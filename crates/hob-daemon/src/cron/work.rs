@@ -143,7 +143,7 @@ impl Shared {
                 }
             };
             match seen {
-                Ok(view) if view.state == RunState::Done => return of_run(view, is_stopped),
+                Ok(view) if view.state == RunState::Done => return of_run(&view, is_stopped),
                 Ok(_) => {}
                 Err(error) => {
                     let mut outcome = Outcome::failed(error.message);
@@ -287,7 +287,7 @@ fn stopped(run: Option<RunId>) -> Outcome {
     }
 }
 
-fn of_run(view: RunView, is_stopped: bool) -> Outcome {
+fn of_run(view: &RunView, is_stopped: bool) -> Outcome {
     let cause = view.cause.unwrap_or(Cause::ModelFailed);
     let last_note = view.notes.last().cloned();
     let (state, reason) = match cause {

@@ -38,6 +38,8 @@ pub(super) struct Decided {
     pub(super) after_ms: u64,
     pub(super) to_ms: u64,
     pub(super) counted: u64,
+    /// There were more than were counted.
+    pub(super) rough: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -103,6 +105,7 @@ impl Store {
                 after_ms: self.cursors[job],
                 to_ms: decision.cursor_ms,
                 counted,
+                rough: decision.rough,
             });
         }
         self.cursors[job] = decision.cursor_ms;
