@@ -107,9 +107,9 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 102, test: "f102_a_thousand_unfinished_runs_at_start", expects: "all go on by themselves, each once" },
     Fault { number: 103, test: "f103_reconnect_in_the_middle_of_an_answer", expects: "text so far, then the rest, no gap or repeat" },
     Fault { number: 104, test: "f104_a_child_that_reaches_for_hob", expects: "sees no token, no socket, answers nothing" },
+    Fault { number: 105, test: "f105_killed_between_a_slot_and_its_outcome", expects: "every due time once, every slot an outcome" },
     Fault { number: 111, test: "f111_loops_stopped_anywhere", expects: "prompt, monitor and sleep end within a second, nothing is left" },
     Fault { number: 112, test: "f112_words_typed_during_an_iteration", expects: "shown to the next iteration, cleared only once shown" },
-    Fault { number: 105, test: "f105_killed_between_a_slot_and_its_outcome", expects: "every due time once, every slot an outcome" },
 ];
 
 /// The table and the tests cannot drift apart: each row has its test and each test its row.
