@@ -16,8 +16,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-/// How long one wait for a run takes at the most.
-const WAIT_MS: u64 = 240_000;
+/// How long one wait for a run takes at the most: so soon it is noticed that a run waits for a
+/// person.
+const WAIT_MS: u64 = 10_000;
+/// Why an iteration is given up that a crash cut off in the middle of a call.
+const IN_DOUBT: &str = "It was cut off in the middle of a call, and nobody is there to say whether that call happened.";
 /// Before the agent is asked again after it could not answer.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How long a stopped run may take to end before it is told again.
@@ -152,13 +155,14 @@ async fn finish(
     run: RunId,
     stop: &CancellationToken,
 ) -> Result<Answer, WireError> {
-    tokio::select! {
-        done = done(shared, run) => done?,
-        () = stop.cancelled() => {
-            tokio::select! {
-                done = done(shared, run) => done?,
-                never = abort(shared, run) => never,
-            }
+    let waited = tokio::select! {
+        waited = done(shared, run) => waited?,
+        () = stop.cancelled() => Waited::Stopped,
+    };
+    if waited != Waited::Done {
+        tokio::select! {
+            () = ended(shared, run) => {}
+            never = abort(shared, run) => never,
         }
     }
     let store = &shared.parts.store;
@@ -169,28 +173,53 @@ async fn finish(
         Err(error) => return Err(error.into()),
     };
     let summary = row.summary;
-    let why = || "It ended without an answer.".to_owned();
+    let why = match waited {
+        Waited::InDoubt => Some(IN_DOUBT.to_owned()),
+        Waited::Done | Waited::Stopped => summary.message,
+    };
+    let why = || why.unwrap_or_else(|| "It ended without an answer.".to_owned());
     Ok(Answer {
         success: summary.success,
         cause: summary.cause,
-        message: (!summary.success).then(|| summary.message.unwrap_or_else(why)),
+        message: (!summary.success).then(why),
         text: summary.text,
         cost: sum(summary.cost, below),
     })
 }
 
-async fn done(shared: &Shared, run: RunId) -> Result<(), WireError> {
+/// Why nobody waits for a run any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    Done,
+    /// It waits for a person, who is not there.
+    InDoubt,
+    Stopped,
+}
+
+/// Waits until a run is over, or would wait for ever.
+async fn done(shared: &Shared, run: RunId) -> Result<Waited, WireError> {
     let wait = WaitParams {
         run_id: run,
         wait_ms: Some(WAIT_MS),
     };
     loop {
         match shared.caller.call::<Wait>(&wait).await {
-            Ok(view) if view.state == RunState::Done => return Ok(()),
+            Ok(view) if view.state == RunState::Done => return Ok(Waited::Done),
+            Ok(view) if view.state == RunState::InDoubt => return Ok(Waited::InDoubt),
             Ok(_) => {}
             // Its session was deleted, and it with it.
             Err(error) if error.code == ErrorCode::NotFound => return Err(error),
             Err(_) => tokio::time::sleep(AGAIN).await,
+        }
+    }
+}
+
+/// Waits until a run is over that was told to end.
+async fn ended(shared: &Shared, run: RunId) {
+    loop {
+        match done(shared, run).await {
+            Ok(Waited::Done) | Err(_) => return,
+            Ok(_) => tokio::time::sleep(AGAIN).await,
         }
     }
 }

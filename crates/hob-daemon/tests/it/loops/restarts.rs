@@ -1,7 +1,7 @@
 //! What a crash leaves goes on where it was, and nothing happens twice.
 
 use super::{get, history, make, start, stop};
-use crate::agent::house::{House, config, folder, house, thinking, until};
+use crate::agent::house::{House, config, folder, house, results, thinking, until};
 use crate::agent::resume::copy;
 use hob_sim::{Answer, Gate};
 use hob_wire::rooms::loops::LoopPhase;
@@ -85,5 +85,43 @@ async fn one_that_slept_sleeps_on_and_one_in_its_monitor_runs_it_again() {
         .abs_diff(asleep.next_at.expect("slept"));
     assert!(apart < 60_000, "{apart}");
     stop(&second, "sleep").await;
+    second.close().await;
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_in_a_command_is_given_up_and_the_next_begins() {
+    let folder = folder();
+    let place = tempfile::tempdir().expect("a folder");
+    let sim = thinking(|asked| {
+        let is_first = asked
+            .messages
+            .iter()
+            .any(|said| said.text.ends_with("Iteration: 1"));
+        if is_first && results(asked) == 0 {
+            Answer::asks("exec", json!({ "command": "touch began; sleep 600" }))
+        } else {
+            Answer::words("well")
+        }
+    });
+    let first = house(folder.path(), &sim);
+    let settings = json!({
+        "user": "Go.", "intervalMs": 1000, "maxIterations": 2, "workspace": place.path(),
+        "backoff": { "maxMs": 1000, "errorsMax": 5 }, "grants": [{ "tool": "exec" }],
+    });
+    make(&first, "doubt", settings).await;
+    start(&first, "doubt").await;
+    until(|| place.path().join("began").exists()).await;
+    let left = copy(folder.path());
+    first.crash().await;
+    let second = House::open(left.path(), &config(&sim, ""));
+    second.hears("loop.stopped", 1).await;
+    let seen = history(&second, "doubt").await;
+    assert_eq!(seen.len(), 2);
+    let told = seen[0].message.as_deref().unwrap_or_default();
+    assert!(told.contains("whether that call happened"), "{told}");
+    assert_eq!(
+        (seen[0].success, seen[1].success),
+        (Some(false), Some(true))
+    );
     second.close().await;
 }
