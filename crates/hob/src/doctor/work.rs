@@ -1,11 +1,16 @@
-//! What the house does by itself: loops that gave up, and jobs that hob disabled or that fail.
+//! What the house does by itself: loops that gave up, jobs that hob disabled or that fail, and a
+//! heartbeat with nothing to look after.
 
 use super::{Finding, Level};
 use crate::commands::cron;
 use crate::context::Context;
 use crate::render::words::{count, one_line};
-use hob_wire::rooms::cron::{Job, SlotState};
+use hob_core::schedule::heartbeat;
+use hob_wire::rooms::cron::{Job, SlotState, Work};
 use hob_wire::rooms::loops::{List, ListParams, Loop, LoopEnd};
+
+/// What the heartbeat goes by, in the home.
+const PAGE: &str = "HEARTBEAT.md";
 
 pub(super) async fn examine(context: &Context) -> Vec<Finding> {
     let Ok(Some(client)) = context.home_client().await else {
@@ -15,7 +20,28 @@ pub(super) async fn examine(context: &Context) -> Vec<Finding> {
     let loops = listed.map(|found| found.loops).unwrap_or_default();
     let jobs = cron::all(&client).await;
     let jobs = jobs.map(|found| found.jobs).unwrap_or_default();
-    judge(&loops, &jobs)
+    let mut findings = judge(&loops, &jobs);
+    if jobs
+        .iter()
+        .any(|job| matches!(job.terms.work, Work::Heartbeat(_)))
+    {
+        let page = context.world.home.root().join(PAGE);
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        findings.extend(of_heartbeat(&text, &page.display().to_string()));
+    }
+    findings
+}
+
+/// A heartbeat with nothing to look after costs nothing, and does nothing.
+fn of_heartbeat(text: &str, page: &str) -> Option<Finding> {
+    (!heartbeat::has_content(text)).then(|| {
+        Finding::bad(
+            Level::Note,
+            "heartbeat",
+            format!("It is on, but {PAGE} says nothing, so no model is asked"),
+            format!("Write what is to be looked after into {page}."),
+        )
+    })
 }
 
 fn judge(loops: &[Loop], jobs: &[Job]) -> Vec<Finding> {

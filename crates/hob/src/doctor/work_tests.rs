@@ -52,3 +52,14 @@ fn work_that_goes_well_is_counted_and_none_is_not_mentioned() {
     assert_eq!((found.len(), found[0].level), (1, Level::Well));
     assert_eq!(found[0].message, "1 running loop, 1 enabled job");
 }
+
+#[test]
+fn a_heartbeat_with_an_empty_page_is_a_note() {
+    let note = of_heartbeat("# Things\n- [ ]\n", "/home/HEARTBEAT.md").expect("a note");
+    assert_eq!(note.level, Level::Note);
+    assert!(
+        note.fix
+            .is_some_and(|fix| fix.contains("/home/HEARTBEAT.md"))
+    );
+    assert_eq!(of_heartbeat("- Water the plants\n", "x"), None);
+}

@@ -3,6 +3,7 @@
 
 mod first_answer;
 mod install;
+mod looping;
 
 use crate::support::{House, HouseBuilder};
 use serde_json::{Value, json};
