@@ -224,10 +224,11 @@ impl Desk<'_> {
             return Ok(terminal.document(&secret)?);
         }
         let status = status::of_daemon(self.client).await?;
+        // WebSocket and HTTP share the main port.
         let mut listeners = status.listeners.iter();
-        let base = listeners.find(|it| it.starts_with("http://"));
-        let base = base.map_or("http://127.0.0.1:7717", String::as_str);
-        Ok(terminal.lines(jobs::secret(&secret, base, terminal.screen()))?)
+        let address = listeners.find_map(|it| it.strip_prefix("ws "));
+        let base = format!("http://{}", address.unwrap_or("127.0.0.1:7717"));
+        Ok(terminal.lines(jobs::secret(&secret, &base, terminal.screen()))?)
     }
 }
 

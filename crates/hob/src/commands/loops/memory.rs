@@ -31,6 +31,8 @@ pub(super) async fn persistent(desk: &Desk<'_>, matches: &ArgMatches) -> Result<
         text: standing::prose(matches, "text").await?,
         undo: matches.get_flag("undo"),
         earlier: matches.get_flag("revisions").then_some(REVISIONS),
+        // Taking back twice is not taking back once.
+        idempotency_key: Some(crate::mind::order::fresh_id(&desk.context.world.dice)),
         ..PersistentParams::default()
     };
     if matches.get_flag("edit") {
@@ -40,12 +42,7 @@ pub(super) async fn persistent(desk: &Desk<'_>, matches: &ArgMatches) -> Result<
         params.text = Some(text);
     }
     let changes = params.text.is_some() || params.undo;
-    // Taking back twice is not taking back once, so only what is the same twice is repeated.
-    let found = if params.undo {
-        desk.client.call::<Persistent>(&params).await?
-    } else {
-        desk.client.call_again::<Persistent>(&params).await?
-    };
+    let found = desk.client.call_again::<Persistent>(&params).await?;
     let terminal = &desk.context.terminal;
     let drawn: fn(&Memories, &crate::render::Screen) -> Vec<String> = if params.earlier.is_some() {
         loops::memories

@@ -1,9 +1,10 @@
 //! The persistent memory: a person's, the loop's own, and back again.
 
-use super::{prompts, teller, until_ended};
+use super::{json, prompts, show, teller, until_ended};
 use crate::mind::house_with;
 use crate::support::{House, Tty};
-use hob_sim::Gate;
+use hob_sim::{Answer, Gate, Sim};
+use serde_json::json;
 
 #[test]
 fn it_is_set_shown_and_taken_back() {
@@ -42,6 +43,32 @@ fn it_is_set_shown_and_taken_back() {
     }
     house.hob(&["loop", "working", "m", "for once"]).success();
     assert_eq!(house.hob(&["loop", "working", "m"]).success(), "for once\n");
+}
+
+#[test]
+fn the_loop_itself_writes_it_without_a_grant_and_a_person_takes_it_back() {
+    let sim = Sim::start(|asked| match asked.results_of_task().first() {
+        None if !asked.last_user().contains("Learned") => {
+            let args = json!({ "action": "set", "text": "Learned: the door is red." });
+            Answer::asks("loop_memory", args)
+        }
+        _ => Answer::words("Noted."),
+    });
+    let house = house_with(&sim);
+    let line = "hob loop create m --task Learn --persistent Begin --every 1s --max 2 --start";
+    house.shell(line).success();
+    until_ended(&house, "m");
+    let memory = show(&house, "m")["persistent"].clone();
+    assert_eq!(memory["text"], "Learned: the door is red.", "{memory}");
+    assert_eq!(memory["by"], "loop:m:1");
+    let second = prompts(&sim).pop().expect("asked");
+    assert!(
+        second.contains("# Persistent Memory\n\nLearned: the door is red."),
+        "{second}"
+    );
+    house.hob(&["loop", "persistent", "m", "--undo"]).success();
+    let memory = json(&house, &["loop", "persistent", "m"]);
+    assert_eq!(memory["text"], "Begin", "{memory}");
 }
 
 #[test]
