@@ -9,6 +9,8 @@ mod client;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod cron;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod examples;
