@@ -41,9 +41,7 @@ pub fn list(found: &Jobs, screen: &Screen) -> Vec<String> {
     let problems = found.jobs.iter().filter_map(|job| {
         let problem = one_line(job.problem.as_deref()?);
         let name = one_line(&job.terms.name);
-        Some(format!(
-            "{name}: {problem} Let it run again: hob cron enable {name}"
-        ))
+        Some(format!("{name}: {problem} (hob cron enable {name})"))
     });
     let room = screen.width.unwrap_or(usize::MAX);
     let lines = problems.flat_map(|line| wrap(&line, room));
@@ -342,13 +340,12 @@ pub fn slot(slot: &Slot, screen: &Screen) -> Vec<String> {
 fn slot_words(slot: &Slot, screen: &Screen) -> String {
     let at = slot.ended_at.unwrap_or(slot.due_at);
     let mut words = format!("{} {}", state(slot.state), moment::ago(at, screen));
-    if let Some(code) = slot.exit_code {
-        words = format!("{words}, exit code {code}");
+    // A reason names the exit code itself.
+    let code = slot.exit_code.map(|code| format!("exit code {code}"));
+    if let Some(why) = slot.reason.as_deref().map(one_line).or(code) {
+        words = format!("{words}: {why}");
     }
-    match slot.reason.as_deref().map(one_line) {
-        Some(reason) => format!("{words}: {reason}"),
-        None => words,
-    }
+    words
 }
 
 /// A page of slots.
@@ -386,7 +383,7 @@ pub fn history(page: &Slots, screen: &Screen) -> Vec<String> {
     if page.more
         && let Some(last) = page.slots.last()
     {
-        let more = format!("More: hob cron history --before {}", last.number);
+        let more = format!("Older ones: add --before {}", last.number);
         out.push(screen.paint(Tone::Quiet, &more));
     }
     out
@@ -418,12 +415,15 @@ pub fn secret(secret: &HookSecret, base: &str, screen: &Screen) -> Vec<String> {
     let base = one_line(base.trim_end_matches('/'));
     let path = one_line(&secret.path);
     let shown = one_line(&secret.secret);
-    let call =
-        format!("curl -X POST {base}{path} \\\n  -H 'Authorization: Bearer {shown}' -d '{{}}'");
+    let call = [
+        format!("curl -X POST {base}{path} \\"),
+        format!("  -H 'Authorization: Bearer {shown}' \\"),
+        "  -d '{}'".to_owned(),
+    ];
     let rows = [("Address", format!("{base}{path}")), ("Secret", shown)];
     let mut out = pairs(&rows, screen);
     out.push(String::new());
-    out.push(screen.paint(Tone::Command, &call));
+    out.extend(call.iter().map(|line| screen.paint(Tone::Command, line)));
     out
 }
 

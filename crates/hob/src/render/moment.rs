@@ -67,7 +67,7 @@ pub fn until(at_ms: u64, screen: &Screen) -> String {
 pub fn ago(at_ms: u64, screen: &Screen) -> String {
     let passed = screen.now_ms.saturating_sub(at_ms);
     match passed {
-        0..1_000 => "now".to_owned(),
+        0..1_000 => "just now".to_owned(),
         1_000..HOUR_MS => format!("{} ago", about(passed)),
         HOUR_MS..DAY_MS => format!("{} h ago", passed / HOUR_MS),
         _ => short(at_ms, screen),
