@@ -75,7 +75,7 @@ pub const KEYS: &[Key] = &[
             max_ms: 3_600_000,
         },
         "30s",
-        "Time between two pings on a WebSocket. A peer that has not answered the last one by then is closed.",
+        "Time between two pings on a WebSocket. A peer that has not answered the last one by then is closed. A stream of server-sent events that is silent shows a sign of life as often, and every 15 seconds at least.",
     )
     .live(),
     Key::new(

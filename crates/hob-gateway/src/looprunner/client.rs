@@ -22,6 +22,7 @@ use hob_wire::rooms::model::{self, Alias};
 use hob_wire::{ErrorCode, Method, WireError};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Pages read for one history.
 const PAGES_MAX: usize = 16;
@@ -114,6 +115,10 @@ impl Client {
             SURFACE,
             Arc::clone(&self.trace),
         )
+    }
+
+    pub(crate) fn ping_interval(&self) -> Duration {
+        self.desk.shared.ping_interval()
     }
 
     pub(crate) fn params(&self) -> NameParams {

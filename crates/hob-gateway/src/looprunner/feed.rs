@@ -19,8 +19,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Between two signs of life while nothing happens.
-const KEEP_ALIVE_MS: u64 = 15_000;
+/// Between two signs of life while nothing happens, at the most; sockets may be set to less.
+const KEEP_ALIVE_MS_MAX: u64 = 15_000;
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 /// A piece takes up what is ready until it has this much.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -101,7 +101,9 @@ impl Feed {
     async fn piece(&mut self) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         // Events of other loops are no sign of life to this client.
-        let silent = Instant::now() + Duration::from_millis(KEEP_ALIVE_MS);
+        let every = self.client.ping_interval();
+        let every = every.min(Duration::from_millis(KEEP_ALIVE_MS_MAX));
+        let silent = Instant::now() + every;
         while out.is_empty() {
             if self.has_ended {
                 return None;

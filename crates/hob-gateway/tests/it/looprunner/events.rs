@@ -163,6 +163,20 @@ async fn every_loop_has_its_own_stream_which_ends_with_it() {
 }
 
 #[tokio::test]
+async fn a_silent_stream_shows_signs_of_life() {
+    let (house, loops) = opened().await;
+    house.set("gateway.ping_interval = \"100ms\"");
+    let mut stream = open(&house, "/api/events", &[]).await;
+    stream.next().await.unwrap();
+    // What happens to others is no sign.
+    loops.iterate("other", 1).await;
+    for _ in 0..2 {
+        assert_eq!(stream.block().await.as_deref(), Some(": keep-alive"));
+    }
+    house.stop().await;
+}
+
+#[tokio::test]
 async fn a_reader_that_leaves_is_noticed() {
     let (house, _loops) = opened().await;
     let before = house.bus.counters().connections;

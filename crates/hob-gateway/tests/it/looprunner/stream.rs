@@ -56,13 +56,19 @@ impl Stream {
     /// The next message; none at the end.
     pub(crate) async fn next(&mut self) -> Option<Message> {
         loop {
+            if let Some(message) = message(&self.block().await?) {
+                return Some(message);
+            }
+        }
+    }
+
+    /// The next lines up to an empty one, be they a message or not.
+    pub(crate) async fn block(&mut self) -> Option<String> {
+        loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
-                let message = message(block);
+                let block = block.to_owned();
                 self.text = rest.to_owned();
-                if message.is_some() {
-                    return message;
-                }
-                continue;
+                return Some(block);
             }
             let mut bytes = Vec::with_capacity(READ_BYTES);
             if read(&mut self.inner, &mut bytes).await == 0 {

@@ -1,7 +1,7 @@
 //! Loop Runner's API against the built binary, with a scripted model: what its clients meet.
 
 pub(crate) mod client;
-
+mod hooks;
 mod story;
 mod wrong;
 
