@@ -100,7 +100,9 @@ async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<Row>> {
     let count = i64::try_from(jobs)?;
     let raw = sqlite::slots(dir.path(), count, DECIDED_AT_ONCE)?;
     let mut raw_times = Samples::default();
-    raw.into_iter().for_each(|time| raw_times.push(time));
+    for time in raw {
+        raw_times.push(time);
+    }
     let row = |percent: usize, late: &mut Samples, raw: &mut Samples| Row {
         name: format!("{JOBS} jobs due in the same second, late, p{percent}"),
         unit: "ms",

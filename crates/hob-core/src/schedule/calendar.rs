@@ -74,6 +74,11 @@ impl Calendar {
         matches!(self.plan, Plan::Webhook)
     }
 
+    /// Whether it goes by cron fields, whose tables jobs with the same line share.
+    pub fn goes_by_fields(&self) -> bool {
+        matches!(self.plan, Plan::Cron { .. })
+    }
+
     /// The one time it is due, if it is due once.
     pub fn once_ms(&self) -> Option<u64> {
         match self.plan {

@@ -171,7 +171,11 @@ fn why_missed(policy: &Policy, named: usize, rough: bool) -> String {
         Missed::All if named == 0 => format!("only the last {RECENT_MAX} are made up for{many}"),
         Missed::All | Missed::Once => {
             let window = period(policy.window_ms.max(GRACE_MS));
-            format!("passed longer ago than its window ({window}), while nobody was there{many}")
+            let is_counted = window.starts_with(|c: char| c.is_ascii_digit());
+            let one = if is_counted { "" } else { "1 " };
+            format!(
+                "passed longer ago than its window ({one}{window}), while nobody was there{many}"
+            )
         }
     }
 }

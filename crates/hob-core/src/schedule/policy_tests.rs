@@ -74,7 +74,7 @@ fn of_three_days_the_latest_is_run_once_and_the_rest_is_counted() {
     assert_eq!(ran.fate, Fate::Run);
     assert_eq!(ran.due_ms, START + 3 * DAY);
     assert_eq!(ran.stands_for, 24);
-    assert!(matches!(&missed.fate, Fate::Missed(why) if why.contains("window (day)")));
+    assert!(matches!(&missed.fate, Fate::Missed(why) if why.contains("window (1 day)")));
     assert_eq!(missed.stands_for + 1, 72 - 25);
     // So many that they are not all named: the one that is run stands for them.
     let decision = run(&POLICY, 3 * DAY);

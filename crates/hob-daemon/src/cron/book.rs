@@ -4,11 +4,14 @@
 //! it is to be looked at again; a slot is in one place only: waiting, ready or at work.
 
 use super::terms::Ruled;
-use hob_core::schedule::{BACK_MS_MAX, Standing};
+use hob_core::schedule::{BACK_MS_MAX, Calendar, Standing};
 use hob_kit::failpoint;
 use hob_store::{JobRow, SlotRow};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio_util::sync::CancellationToken;
+
+/// Calendars beyond the number of jobs that may be kept for others.
+const CALENDARS_SPARE: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Book {
@@ -21,6 +24,8 @@ pub(super) struct Book {
     begins: BTreeSet<(u64, String)>,
     /// Slots whose time has come, in order.
     ready: VecDeque<Started>,
+    /// Calendars by schedule and zone: cron fields are tables of some kilobytes.
+    calendars: BTreeMap<(String, Option<String>), Calendar>,
     /// Slots at work.
     pub(super) at_work: usize,
 }
@@ -115,7 +120,12 @@ impl Book {
     }
 
     /// Puts a job in, or what is new of it.
-    pub(super) fn put(&mut self, row: JobRow, ruled: Ruled, now_ms: u64) {
+    pub(super) fn put(&mut self, row: JobRow, mut ruled: Ruled, now_ms: u64) {
+        if ruled.calendar.goes_by_fields() {
+            let key = (row.terms.schedule.clone(), row.terms.zone.clone());
+            let shared = self.calendars.entry(key).or_insert(ruled.calendar);
+            ruled.calendar = shared.clone();
+        }
         let id = row.id.clone();
         let name = row.terms.name.clone();
         if let Some(job) = self.jobs.get_mut(&id) {
@@ -147,6 +157,10 @@ impl Book {
         job.begin_ms
             .map(|at| self.begins.remove(&(at, id.to_owned())));
         self.ready.retain(|started| started.job.id != id);
+        if self.calendars.len() > self.jobs.len() + CALENDARS_SPARE {
+            // Jobs keep theirs; only what nobody has any more goes.
+            self.calendars.clear();
+        }
     }
 
     /// Finds out when a job is to be looked at again.

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// Generous, because test machines are noisy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// An agent whose runs end when a test says so, or at once.
 #[derive(Default)]
