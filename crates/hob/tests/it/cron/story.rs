@@ -71,7 +71,9 @@ fn commands_run_every_so_often_by_fields_once_and_when_told() {
         .lines()
         .find(|line| line.starts_with("often "))
         .expect("a row");
-    assert!(row.contains("disabled") && row.contains("ok "), "{row}");
+    // On a busy machine the last second may have come while the one before was at work.
+    let went = row.contains("ok ") || row.contains("skipped ");
+    assert!(row.contains("disabled") && went, "{row}");
     assert_eq!(lines(&house, "once"), 1);
     let gone = house.hob(&["cron", "remove", "once"]).success();
     assert_eq!(gone, "Removed once with its history.\n");
