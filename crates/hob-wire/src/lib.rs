@@ -7,6 +7,7 @@
 //! - [`content`]: what a message is made of
 //! - [`work`]: what repeating a call does, where a run must stop and why it did
 //! - [`rule`]: stored rules, and the record of what was decided
+//! - [`looping`]: what a loop can be set to, what it is doing, why it ended
 //! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
 //! - [`agentloop`], [`looprunner`]: the words of clients that speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
@@ -24,6 +25,7 @@ pub mod frame;
 mod given;
 pub mod id;
 pub mod limits;
+pub mod looping;
 pub mod looprunner;
 pub mod method;
 pub mod rooms;

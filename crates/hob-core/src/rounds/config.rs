@@ -2,7 +2,7 @@
 
 use super::machine::{Policy, Watch};
 use hob_wire::limits::SESSION_KEY_BYTES_MAX;
-use hob_wire::rooms::loops::{
+use hob_wire::looping::{
     INTERVAL_MS_MAX, INTERVAL_MS_MIN, LOOP_NAME_BYTES_MAX, LOOP_TEXT_BYTES_MAX, LoopChange,
     LoopConfig,
 };

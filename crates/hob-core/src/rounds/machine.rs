@@ -8,7 +8,7 @@
 //!
 //! A monitor with an interval of its own runs beside all of it while the loop runs.
 
-use hob_wire::rooms::loops::{LoopEnd, LoopPhase};
+use hob_wire::looping::{LoopEnd, LoopPhase};
 
 /// The most doublings of the interval; far beyond any bound on it.
 const DOUBLINGS_MAX: u32 = 40;

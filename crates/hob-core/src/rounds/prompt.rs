@@ -4,7 +4,7 @@
 //! Invariants: an empty section is left out; each is bounded, and what is cut is named; nothing a
 //! command prints can close the fence around it.
 
-use hob_wire::rooms::loops::LOOP_TEXT_BYTES_MAX;
+use hob_wire::looping::LOOP_TEXT_BYTES_MAX;
 use std::fmt::Write as _;
 
 /// Bytes of the previous response that are shown.
