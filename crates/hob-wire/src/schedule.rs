@@ -1,4 +1,5 @@
-//! Words that loops and scheduled jobs share: what they may do unasked, and whom they tell.
+//! Words that loops, scheduled jobs and the machines that decide of them share: what they may do
+//! unasked, whom they tell, and what becomes of a time that is missed or comes too soon.
 
 use crate::twin::twin;
 use schemars::JsonSchema;
@@ -32,4 +33,33 @@ twin! {
         #[serde(default)]
         pub failures_only: bool,
     }
+}
+
+/// The answer to a heartbeat that nobody is told.
+pub const HEARTBEAT_OK: &str = "HEARTBEAT_OK";
+
+/// What becomes of slots that passed while nobody was there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Missed {
+    /// The latest one is run, once.
+    #[default]
+    Once,
+    /// Each of them is run, in order.
+    All,
+    /// None of them is.
+    Skip,
+}
+
+/// What becomes of a slot that comes due while the one before is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlap {
+    /// It waits; at most one does, a later one is skipped.
+    Queue,
+    /// It is skipped.
+    #[default]
+    Skip,
+    /// The one under way is stopped.
+    Replace,
 }

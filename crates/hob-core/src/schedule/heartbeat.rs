@@ -1,7 +1,7 @@
 //! Whether there is anything to look after, found out without a model, and whether what it
 //! answered is worth telling.
 
-use hob_wire::rooms::cron::HEARTBEAT_OK;
+use hob_wire::schedule::HEARTBEAT_OK;
 
 /// Whether `HEARTBEAT.md` says anything: a line that is more than a heading, a comment, a rule or
 /// an empty point of a list.

@@ -7,7 +7,7 @@
 use super::calendar::{Calendar, Passed, RECENT_MAX};
 use super::hours::Hours;
 use super::words::period;
-use hob_wire::rooms::cron::{Missed, Overlap};
+use hob_wire::schedule::{Missed, Overlap};
 
 /// How late a slot may be and still be on time.
 pub const GRACE_MS: u64 = 60_000;

@@ -8,7 +8,7 @@ use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
 use crate::rooms::agent::Cost;
-pub use crate::schedule::{Grant, GrantView, Notify, NotifyView};
+pub use crate::schedule::{Grant, GrantView, HEARTBEAT_OK, Missed, Notify, NotifyView, Overlap};
 use crate::work::{Budget, BudgetView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,8 +85,6 @@ events! { "cron";
 
 /// The job that looks after the house, made by the settings of `[heartbeat]`.
 pub const HEARTBEAT: &str = "heartbeat";
-/// The answer to a heartbeat that nobody is told.
-pub const HEARTBEAT_OK: &str = "HEARTBEAT_OK";
 
 /// A job as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -225,32 +223,6 @@ pub struct HeartbeatWork {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetView>,
-}
-
-/// What becomes of slots that passed while nobody was there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Missed {
-    /// The latest one is run, once.
-    #[default]
-    Once,
-    /// Each of them is run, in order.
-    All,
-    /// None of them is.
-    Skip,
-}
-
-/// What becomes of a slot that comes due while the one before is under way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Overlap {
-    /// It waits; at most one does, a later one is skipped.
-    Queue,
-    /// It is skipped.
-    #[default]
-    Skip,
-    /// The one under way is stopped.
-    Replace,
 }
 
 /// What may be said of a job when it is added or changed, once.
