@@ -31,6 +31,23 @@ fn few(line: &str, name: &str, from: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
+fn the_field_that_is_wrong_is_named() {
+    for (line, says) in [
+        (
+            "61 * * * *",
+            "'61' is no minute in '61 * * * *'; it takes 0 to 59",
+        ),
+        ("0 0 24 * * *", "'24' is no hour"),
+        ("* * * FOO *", "'FOO' is no month"),
+        ("* * 32 * MON", "'32' is no day of the month"),
+        ("* * * * MONDAYS", "'MONDAYS' is no day of the week"),
+    ] {
+        let refused = Calendar::parse(line, TimeZone::UTC, 0).expect_err("is wrong");
+        assert!(refused.starts_with(says), "{line}: {refused}");
+    }
+}
+
+#[test]
 fn fields_descriptors_and_intervals() {
     let from = "2026-11-16T10:00:30Z";
     assert_eq!(

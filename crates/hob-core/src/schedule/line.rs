@@ -26,6 +26,17 @@ const DESCRIPTORS: [&str; 7] = [
     "@annually",
 ];
 
+/// The fields of a cron line in their order, and what each takes; the first may be left out.
+const FIELDS: [(&str, &str); 6] = [
+    ("second", "0 to 59"),
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day of the month", "1 to 31"),
+    ("month", "1 to 12 or JAN to DEC"),
+    ("day of the week", "0 to 7 or SUN to SAT"),
+];
+const EXAMPLES: &str = "5, 1-5, */10 or *";
+
 /// When a job is due.
 #[derive(Clone, Debug)]
 pub(super) enum Plan {
@@ -85,18 +96,33 @@ fn cron(line: &str) -> Result<Plan, String> {
         .seconds(Seconds::Optional)
         .year(Year::Disallowed)
         .build();
-    let wrong = |why: String| format!("The cron fields '{line}' cannot be read: {why}");
-    let mut cron = parser
-        .parse(line)
-        .map_err(|error| wrong(error.to_string()))?;
+    let mut cron = parser.parse(line).map_err(|_| wrong_field(parser, line))?;
     let mut years = CronComponent::new(1, YEAR_MAX, 0, 0);
-    years.parse("*").map_err(|error| wrong(error.to_string()))?;
+    years.parse("*").map_err(|_| wrong_field(parser, line))?;
     cron.pattern.years = years;
     let hourly = (0..24).all(|hour| cron.pattern.hour_match(hour).unwrap_or(false));
     Ok(Plan::Cron {
         cron: Arc::new(cron),
         hourly,
     })
+}
+
+/// Which of the fields cannot be read: the first that cannot while all others may be anything.
+fn wrong_field(parser: CronParser, line: &str) -> String {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let names = &FIELDS[FIELDS.len() - fields.len().clamp(1, FIELDS.len())..];
+    let alone = |at: usize| {
+        let mut others = vec!["*"; fields.len()];
+        others[at] = fields[at];
+        others.join(" ")
+    };
+    let wrong = (0..fields.len()).find(|at| parser.parse(&alone(*at)).is_err());
+    match wrong.and_then(|at| Some((fields[at], names.get(at)?))) {
+        Some((field, (name, takes))) => {
+            format!("'{field}' is no {name} in '{line}'; it takes {takes}, such as {EXAMPLES}.")
+        }
+        None => forms(&format!("'{line}' cannot be read")),
+    }
 }
 
 fn every(text: &str) -> Result<Plan, String> {
