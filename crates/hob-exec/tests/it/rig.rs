@@ -57,11 +57,20 @@ pub(crate) async fn levels() -> Vec<Rig> {
     rigs
 }
 
+/// A home of hob's where a run could see it were it not hidden: in the person's own, and not below
+/// `/tmp`, which a run never sees anyway.
+fn home_outside_tmp() -> TempDir {
+    let person = outside("HOME").map(PathBuf::from);
+    let others = [env!("CARGO_TARGET_TMPDIR"), "/root", "/srv", "/opt"].map(PathBuf::from);
+    let places = person.into_iter().chain(others);
+    let mut seen = places.filter(|place| !place.starts_with("/tmp"));
+    seen.find_map(|place| TempDir::with_prefix_in(".hob-exec-home-", place).ok())
+        .expect("a folder outside /tmp that may be written")
+}
+
 impl Rig {
     pub(crate) fn with(facts: Facts) -> Rig {
-        let person = outside("HOME").map_or_else(std::env::temp_dir, PathBuf::from);
-        // In the person's home and not in /tmp, which a run never sees anyway.
-        let home = TempDir::with_prefix_in(".hob-exec-home-", person).expect("a home");
+        let home = home_outside_tmp();
         std::fs::write(home.path().join("owner.token"), "canary-token").expect("written");
         let path = outside("PATH").expect("a path");
         Rig {
