@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::render::audit;
 use crate::render::words::{grouped, one_line};
 use crate::terminal::Terminal;
-use crate::tree::text;
+use crate::tree::text::examples;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use hob_client::Client;
 use hob_core::permission::Chain;
@@ -43,11 +43,6 @@ pub fn command() -> Command {
         .subcommand(list_command())
         .subcommand(verify_command())
         .subcommand(export_command())
-}
-
-fn examples(lines: &[&str]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    text::examples(&lines)
 }
 
 fn flag(name: &'static str, value: &'static str, help: &'static str) -> Arg {

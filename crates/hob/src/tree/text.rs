@@ -59,11 +59,11 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// The EXAMPLES of a help page.
-pub fn examples(lines: &[String]) -> String {
+pub fn examples<L: AsRef<str>>(lines: &[L]) -> String {
     let mut text = String::from("EXAMPLES");
     for line in lines {
         // A line that is too long goes on below, as a shell allows: never within quotes.
-        let pieces = wrap(&bound(line), COLUMNS - 8);
+        let pieces = wrap(&bound(line.as_ref()), COLUMNS - 8);
         let lines = pieces.join(" \\\n      ").replace(BOUND, " ");
         let _ = write!(text, "\n  {lines}");
     }

@@ -3,7 +3,7 @@
 use crate::commands::standing::{
     allow_flag, flag, notify_flags, prose_flag, switch, task_flags, time_flag,
 };
-use crate::tree::text;
+use crate::tree::text::examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgGroup, Command, value_parser};
 
@@ -57,11 +57,6 @@ pub fn command() -> Command {
         .subcommand(named("disable", "Keeps a job from running by its schedule"))
         .subcommand(named("remove", "Removes a job with its history"))
         .subcommand(secret())
-}
-
-fn examples(lines: &[&str]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    text::examples(&lines)
 }
 
 fn name() -> Arg {

@@ -4,7 +4,7 @@ use crate::commands::standing::{
     allow_flag, flag, notify_flags, prose_flag, switch, task_flags, time_flag,
 };
 use crate::mind::question::parse_dollars;
-use crate::tree::text;
+use crate::tree::text::examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
@@ -54,11 +54,6 @@ pub fn command() -> Command {
         .subcommand(working())
         .subcommand(persistent())
         .subcommand(delete())
-}
-
-fn examples(lines: &[&str]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    text::examples(&lines)
 }
 
 fn name() -> Arg {

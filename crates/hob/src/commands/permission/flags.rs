@@ -1,6 +1,6 @@
 //! The command line of `hob permission`.
 
-use crate::tree::text;
+use crate::tree::text::examples;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
@@ -30,11 +30,6 @@ pub fn command() -> Command {
         .subcommand(pending())
         .subcommand(answer())
         .subcommand(check())
-}
-
-fn examples(lines: &[&str]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    text::examples(&lines)
 }
 
 fn add() -> Command {

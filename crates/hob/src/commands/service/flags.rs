@@ -1,6 +1,6 @@
 //! The command line of `hob service`.
 
-use crate::tree::text;
+use crate::tree::text::examples;
 use clap::{Arg, ArgAction, Command, value_parser};
 
 pub fn command() -> Command {
@@ -28,11 +28,6 @@ pub fn command() -> Command {
         .subcommand(logs())
         .subcommand(install())
         .subcommand(uninstall())
-}
-
-fn examples(lines: &[&str]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    text::examples(&lines)
 }
 
 fn list() -> Command {
