@@ -36,19 +36,12 @@ impl Owner<'_> {
 
     fn terms(&self, grant: &GrantView) -> Terms {
         Terms {
-            tool: grant.tool.clone(),
-            decision: RuleDecision::Allow,
-            scope: Reach::Always,
             matches: grant.matches.clone(),
             path: grant.path.clone(),
             host: grant.host.clone(),
-            session_key: None,
-            run_id: None,
-            folder: None,
             sessions: Some(self.sessions()),
             kind: Some(self.kind.to_owned()),
-            channel: None,
-            expires_ms: None,
+            ..Terms::new(&grant.tool, RuleDecision::Allow, Reach::Always)
         }
     }
 

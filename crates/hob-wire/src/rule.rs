@@ -97,6 +97,27 @@ terms! {
     expires_ms: Option<u64>,
 }
 
+impl Terms {
+    /// A rule about every call of a tool; what more it names narrows it.
+    pub fn new(tool: impl Into<String>, decision: RuleDecision, scope: Reach) -> Terms {
+        Terms {
+            tool: tool.into(),
+            decision,
+            scope,
+            matches: BTreeMap::new(),
+            path: None,
+            host: None,
+            session_key: None,
+            run_id: None,
+            folder: None,
+            sessions: None,
+            kind: None,
+            channel: None,
+            expires_ms: None,
+        }
+    }
+}
+
 /// One entry. Its hash covers everything else in it, and `previous` the entry before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

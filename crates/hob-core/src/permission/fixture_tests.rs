@@ -5,7 +5,6 @@ use hob_wire::id::RunId;
 use hob_wire::rule::{Rule, Terms};
 use hob_wire::work::{Effect, Need, NeedKind, Reach, RuleDecision, Tier, ToolContext, ToolSpec};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 pub(super) const SESSION: &str = "00000000-0000-7000-8000-00000000aaaa";
 
@@ -95,19 +94,10 @@ impl Asked {
 
 pub(super) fn terms(tool: &str, decision: RuleDecision, scope: Reach) -> Terms {
     Terms {
-        tool: tool.to_owned(),
-        decision,
-        scope,
-        matches: BTreeMap::new(),
-        path: None,
-        host: None,
         session_key: (scope == Reach::Session).then(|| "chat:main".to_owned()),
         run_id: (scope == Reach::Run).then(|| run(1)),
         folder: (scope == Reach::Folder).then(|| "/w".to_owned()),
-        sessions: None,
-        kind: None,
-        channel: None,
-        expires_ms: None,
+        ..Terms::new(tool, decision, scope)
     }
 }
 

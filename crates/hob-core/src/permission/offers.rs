@@ -56,21 +56,8 @@ pub fn grant(call: &Call<'_>) -> Option<Terms> {
 }
 
 fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
-    let mut terms = Terms {
-        tool: call.tool.name.clone(),
-        decision: RuleDecision::Allow,
-        scope,
-        matches: BTreeMap::new(),
-        path: None,
-        host: facts.network.then(|| "*".to_owned()),
-        session_key: None,
-        run_id: None,
-        folder: None,
-        sessions: None,
-        kind: None,
-        channel: None,
-        expires_ms: None,
-    };
+    let mut terms = Terms::new(&call.tool.name, RuleDecision::Allow, scope);
+    terms.host = facts.network.then(|| "*".to_owned());
     let of_kind = |kind: NeedKind| {
         let needs = call.tool.needs.iter();
         let needs = needs.filter(move |need| need.kind == kind);

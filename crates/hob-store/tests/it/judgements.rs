@@ -11,7 +11,6 @@ use hob_wire::rooms::permission::ListParams;
 use hob_wire::rule::{AuditEntry, Terms};
 use hob_wire::work::{Reach, RuleDecision};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 fn run(number: u8) -> RunId {
     let id = format!("00000000-0000-7000-8000-0000000000{number:02x}");
@@ -31,19 +30,10 @@ fn entry(act: &'static str, matter: Value) -> NewEntry {
 
 fn terms(tool: &str, scope: Reach) -> Terms {
     Terms {
-        tool: tool.to_owned(),
-        decision: RuleDecision::Allow,
-        scope,
-        matches: BTreeMap::new(),
-        path: None,
-        host: None,
         session_key: (scope == Reach::Session).then(|| "chat:main".to_owned()),
         run_id: (scope == Reach::Run).then(|| run(1)),
         folder: (scope == Reach::Folder).then(|| "/w".to_owned()),
-        sessions: None,
-        kind: None,
-        channel: None,
-        expires_ms: None,
+        ..Terms::new(tool, RuleDecision::Allow, scope)
     }
 }
 

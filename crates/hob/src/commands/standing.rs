@@ -14,7 +14,7 @@ use crate::terminal::Terminal;
 use clap::{Arg, ArgAction, ArgMatches};
 use hob_client::Client;
 use hob_wire::rooms::loops::LOOP_TEXT_BYTES_MAX;
-use hob_wire::rooms::permission::{AddParams, Reach, RuleDecision};
+use hob_wire::rooms::permission::{AddParams, Reach, RuleDecision, Terms};
 use hob_wire::schedule::{Grant, Notify, NotifyView};
 use hob_wire::work::{Budget, BudgetView};
 
@@ -188,22 +188,12 @@ pub async fn warn(context: &Context, client: &Client, grants: &[Grant]) {
 }
 
 fn terms(grant: &Grant) -> AddParams {
-    AddParams {
-        tool: grant.tool.clone(),
-        decision: RuleDecision::Allow,
-        scope: Reach::Always,
+    AddParams::from(Terms {
         matches: grant.matches.clone(),
         path: grant.path.clone(),
         host: grant.host.clone(),
-        session_key: None,
-        run_id: None,
-        folder: None,
-        sessions: None,
-        kind: None,
-        channel: None,
-        expires_ms: None,
-        idempotency_key: None,
-    }
+        ..Terms::new(&grant.tool, RuleDecision::Allow, Reach::Always)
+    })
 }
 
 /// Whom to tell, by the flags and what was so before.

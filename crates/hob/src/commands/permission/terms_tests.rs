@@ -1,6 +1,7 @@
 //! Real paths, near names, and arguments as their tools declare them.
 
 use super::*;
+use hob_wire::rooms::permission::Terms;
 use hob_wire::work::{Effect, Tier};
 use serde_json::json;
 
@@ -22,22 +23,10 @@ fn spec(name: &str) -> ToolSpec {
 
 fn terms(tool: &str, argument: Option<&str>) -> AddParams {
     let arguments = argument.map(|name| (name.to_owned(), "x".to_owned()));
-    AddParams {
-        tool: tool.to_owned(),
-        decision: RuleDecision::Allow,
-        scope: Reach::Always,
+    AddParams::from(Terms {
         matches: arguments.into_iter().collect(),
-        path: None,
-        host: None,
-        session_key: None,
-        run_id: None,
-        folder: None,
-        sessions: None,
-        kind: None,
-        channel: None,
-        expires_ms: None,
-        idempotency_key: None,
-    }
+        ..Terms::new(tool, RuleDecision::Allow, Reach::Always)
+    })
 }
 
 #[test]
