@@ -1,6 +1,7 @@
 //! The processes under test: a daemon in a home of its own, the bare relay, and the scripted
 //! model server that both sides of a comparison ask.
 
+use crate::peer::Peer;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -141,6 +142,12 @@ impl Home {
             .env("HOB_HOME", self.path())
             .env("HOB_AUTOSTART", "0");
         Process::start(&mut command, "HOB_LISTEN_ADDR=")
+    }
+
+    /// A client of the daemon of this home.
+    pub(crate) async fn connect(&self, daemon: &Process) -> Result<Peer> {
+        let url = format!("ws://{}/ws", daemon.address);
+        Peer::connect(&url, Some(&self.token()?)).await
     }
 
     pub(crate) fn token(&self) -> Result<String> {

@@ -8,6 +8,7 @@ mod daemon;
 mod measure;
 mod peer;
 mod report;
+mod rest;
 mod rows;
 mod stream;
 mod yardsticks;

@@ -5,6 +5,7 @@ use crate::daemon::{Home, Process};
 use crate::measure::Samples;
 use crate::peer::Peer;
 use crate::report::Row;
+use crate::rest::AtRest;
 use crate::yardsticks::program;
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -28,55 +29,39 @@ http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Health).serve_forever()\
 
 pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let rest = if quick { Duration::from_secs(2) } else { REST };
-    let mut rows = idle(rest).await?;
+    let mut rows: Vec<Row> = idle(rest).await?.into();
     rows.push(readiness(if quick { 2 } else { STARTS }).await?);
     Ok(rows)
 }
 
-async fn idle(rest: Duration) -> Result<Vec<Row>> {
+async fn idle(rest: Duration) -> Result<[Row; 2]> {
     let alone = Home::new()?;
     let bare = alone.start()?;
     let home = Home::new()?;
     let names: Vec<String> = (0..SERVICES).map(|at| format!("kept{at}")).collect();
     describe(&home, names.iter().map(String::as_str))?;
     let daemon = home.start()?;
-    let mut peer = connect(&home, &daemon).await?;
+    let mut peer = home.connect(&daemon).await?;
     for name in &names {
         start(&mut peer, name).await?;
     }
     // What starting left to be done is not rest.
     tokio::time::sleep(rest / 10).await;
-    let (hob_before, bare_before) = (daemon.processor()?, bare.processor()?);
-    tokio::time::sleep(rest).await;
-    let share = |before: Duration, after: Duration| {
-        after.saturating_sub(before).as_secs_f64() / rest.as_secs_f64() * 100.0
+    let at_rest = AtRest {
+        what: format!("{SERVICES} services"),
+        hob: &daemon,
+        bare: &bare,
+        bare_name: "no service",
+        memory_mb: Process::memory_with_shims_mb,
     };
-    let name = |what: &str| format!("{SERVICES} services at rest, {what}");
-    Ok(vec![
-        Row {
-            name: name("processor"),
-            unit: "% of a core",
-            hob: share(hob_before, daemon.processor()?),
-            yardstick: Some(share(bare_before, bare.processor()?)),
-            yardstick_name: "no service",
-            goal: None,
-        },
-        Row {
-            name: name("memory"),
-            unit: "MB",
-            hob: daemon.memory_with_shims_mb()?,
-            yardstick: Some(bare.memory_with_shims_mb()?),
-            yardstick_name: "no service",
-            goal: None,
-        },
-    ])
+    at_rest.rows(rest).await
 }
 
 async fn readiness(starts: usize) -> Result<Row> {
     let home = Home::new()?;
     describe(&home, std::iter::once("quick"))?;
     let daemon = home.start()?;
-    let mut peer = connect(&home, &daemon).await?;
+    let mut peer = home.connect(&daemon).await?;
     let (mut hob, mut bare) = (Samples::default(), Samples::default());
     for _ in 0..starts {
         bare.push(program::ready(&["python3", "-c", SERVER])?);
@@ -109,11 +94,6 @@ fn describe<'a>(home: &Home, names: impl Iterator<Item = &'a str>) -> Result<()>
         std::fs::write(folder.join(format!("{name}.toml")), text)?;
     }
     Ok(())
-}
-
-async fn connect(home: &Home, daemon: &Process) -> Result<Peer> {
-    let url = format!("ws://{}/ws", daemon.address);
-    Peer::connect(&url, Some(&home.token()?)).await
 }
 
 async fn start(peer: &mut Peer, name: &str) -> Result<()> {

@@ -5,6 +5,7 @@ use crate::daemon::{Home, Process, Sim};
 use crate::measure::Samples;
 use crate::peer::Peer;
 use crate::report::Row;
+use crate::rest::AtRest;
 use crate::stream::{self, Target};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -33,9 +34,9 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
 async fn overhead(sim: &Sim, iterations: usize) -> Result<Row> {
     let home = Home::asking(sim, "")?;
     let daemon = home.start()?;
-    let mut peer = connect(&home, &daemon).await?;
+    let mut peer = home.connect(&daemon).await?;
     create(&mut peer, "bench", 3_600_000).await?;
-    let mut ear = connect(&home, &daemon).await?;
+    let mut ear = home.connect(&daemon).await?;
     ear.call("gateway.subscribe", json!({ "events": ["loop.stopped"] }))
         .await?;
     let target = Target {
@@ -70,41 +71,25 @@ async fn at_rest(sim: &Sim, loops: usize, rest: Duration) -> Result<[Row; 2]> {
     let bare = alone.start()?;
     let home = Home::asking(sim, "[agent]\nconcurrency = 64\n")?;
     let daemon = home.start()?;
-    let mut peer = connect(&home, &daemon).await?;
+    let mut peer = home.connect(&daemon).await?;
     begin(&mut peer, loops, 3_600_000).await?;
     all_at(&mut peer, loops, |state| state["phase"] == "sleep").await?;
     // What the first iterations left to be done is not rest.
     tokio::time::sleep(rest / 5).await;
-    let (hob_before, bare_before) = (daemon.processor()?, bare.processor()?);
-    tokio::time::sleep(rest).await;
-    let share = |before: Duration, after: Duration| {
-        after.saturating_sub(before).as_secs_f64() / rest.as_secs_f64() * 100.0
+    let at_rest = AtRest {
+        what: format!("{loops} loops"),
+        hob: &daemon,
+        bare: &bare,
+        bare_name: "no loop",
+        memory_mb: Process::memory_mb,
     };
-    let name = |what: &str| format!("{loops} loops at rest, {what}");
-    Ok([
-        Row {
-            name: name("processor"),
-            unit: "% of a core",
-            hob: share(hob_before, daemon.processor()?),
-            yardstick: Some(share(bare_before, bare.processor()?)),
-            yardstick_name: "no loop",
-            goal: None,
-        },
-        Row {
-            name: name("memory"),
-            unit: "MB",
-            hob: daemon.memory_mb()?,
-            yardstick: Some(bare.memory_mb()?),
-            yardstick_name: "no loop",
-            goal: None,
-        },
-    ])
+    at_rest.rows(rest).await
 }
 
 async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
     let home = Home::asking(sim, "")?;
     let first = home.start()?;
-    let mut peer = connect(&home, &first).await?;
+    let mut peer = home.connect(&first).await?;
     // So long that none begins a second iteration before the last has ended its first.
     let interval_ms = 1_000 * u64::try_from(loops)?.clamp(20, 120);
     begin(&mut peer, loops, interval_ms).await?;
@@ -113,7 +98,7 @@ async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
     tokio::time::sleep(Duration::from_millis(interval_ms)).await;
     let daemon = home.start()?;
     let ready_ms = stream::wall_us() / 1_000;
-    let mut peer = connect(&home, &daemon).await?;
+    let mut peer = home.connect(&daemon).await?;
     let past_first = |state: &Value| state["iteration"].as_u64() >= Some(2);
     all_at(&mut peer, loops, past_first).await?;
     let mut late = Samples::default();
@@ -133,11 +118,6 @@ async fn due_at_once(sim: &Sim, loops: usize) -> Result<Row> {
         yardstick_name: "-",
         goal: None,
     })
-}
-
-async fn connect(home: &Home, daemon: &Process) -> Result<Peer> {
-    let url = format!("ws://{}/ws", daemon.address);
-    Peer::connect(&url, Some(&home.token()?)).await
 }
 
 async fn create(peer: &mut Peer, name: &str, interval_ms: u64) -> Result<()> {

@@ -5,6 +5,7 @@ use crate::daemon::{Home, Process, Sim};
 use crate::measure::Samples;
 use crate::peer::{Peer, request};
 use crate::report::Row;
+use crate::rest::AtRest;
 use crate::stream::wall_us;
 use crate::yardsticks::sqlite;
 use anyhow::{Result, ensure};
@@ -27,52 +28,36 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     } else {
         (JOBS, REST)
     };
-    let mut rows = idle(jobs, rest).await?;
+    let mut rows: Vec<Row> = idle(jobs, rest).await?.into();
     rows.extend(same_second(jobs, if quick { 5 } else { 60 }).await?);
     Ok(rows)
 }
 
-async fn idle(jobs: usize, rest: Duration) -> Result<Vec<Row>> {
+async fn idle(jobs: usize, rest: Duration) -> Result<[Row; 2]> {
     let alone = Home::new()?;
     let bare = alone.start()?;
     let home = Home::new()?;
     let daemon = home.start()?;
-    let mut peer = connect(&home, &daemon).await?;
+    let mut peer = home.connect(&daemon).await?;
     // Fields of many minutes and hours, in February.
     let schedule = |at: usize| format!("{} {} 1 2 *", at % 60, at / 60 % 24);
     add(&mut peer, jobs, schedule).await?;
     tokio::time::sleep(rest / 10).await;
-    let (hob_before, bare_before) = (daemon.processor()?, bare.processor()?);
-    tokio::time::sleep(rest).await;
-    let share = |before: Duration, after: Duration| {
-        after.saturating_sub(before).as_secs_f64() / rest.as_secs_f64() * 100.0
+    let at_rest = AtRest {
+        what: format!("{JOBS} jobs"),
+        hob: &daemon,
+        bare: &bare,
+        bare_name: "no job",
+        memory_mb: Process::memory_mb,
     };
-    let name = |what: &str| format!("{JOBS} jobs at rest, {what}");
-    Ok(vec![
-        Row {
-            name: name("processor"),
-            unit: "% of a core",
-            hob: share(hob_before, daemon.processor()?),
-            yardstick: Some(share(bare_before, bare.processor()?)),
-            yardstick_name: "no job",
-            goal: None,
-        },
-        Row {
-            name: name("memory"),
-            unit: "MB",
-            hob: daemon.memory_mb()?,
-            yardstick: Some(bare.memory_mb()?),
-            yardstick_name: "no job",
-            goal: None,
-        },
-    ])
+    at_rest.rows(rest).await
 }
 
 async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<Row>> {
     let sim = Sim::start(&[])?;
     let home = Home::asking(&sim, "")?;
     let daemon = home.start()?;
-    let mut adder = connect(&home, &daemon).await?;
+    let mut adder = home.connect(&daemon).await?;
     let due_ms = (wall_us() / 1_000_000 + ahead_s) * 1_000;
     let due = jiff::Timestamp::from_millisecond(i64::try_from(due_ms)?)?;
     add(&mut adder, jobs, |_| format!("at {due}")).await?;
@@ -81,7 +66,7 @@ async fn same_second(jobs: usize, ahead_s: u64) -> Result<Vec<Row>> {
     let mut seq = 0;
     while late.len() < jobs {
         // A reader that falls behind is told so, and goes on where it was.
-        let mut reader = connect(&home, &daemon).await?;
+        let mut reader = home.connect(&daemon).await?;
         let only = json!({ "events": ["cron.trigger"], "since": seq });
         reader.call("gateway.subscribe", only).await?;
         while late.len() < jobs {
@@ -134,9 +119,4 @@ async fn add(peer: &mut Peer, jobs: usize, schedule: impl Fn(usize) -> String) -
         }
     }
     Ok(())
-}
-
-async fn connect(home: &Home, daemon: &Process) -> Result<Peer> {
-    let url = format!("ws://{}/ws", daemon.address);
-    Peer::connect(&url, Some(&home.token()?)).await
 }
