@@ -7,7 +7,7 @@
 //!   ask
 //! - `agentloop`, `looprunner`: other programs' dialects; `kin`: who is let in without a token,
 //!   where that is granted; `hooks`: other systems that call a job by its own secret
-//! - `openai`: the surface at `/v1`; `line`: a link for one answer;
+//! - `openai`: the surface at `/v1`; `line`: a link for one answer; `event_stream`: one in pieces;
 //!   `speech`: `/tts` and `/v1/audio/speech`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
 //!
@@ -20,6 +20,7 @@ mod agentloop;
 mod book;
 pub mod credential;
 mod door;
+mod event_stream;
 pub mod gateway;
 mod hooks;
 mod http;

@@ -6,16 +6,16 @@
 //! a client that comes back with the last one it saw is told what came after it, once; what is
 //! volatile has no id, so that it moves nobody's place.
 
+use crate::event_stream;
 use crate::line::{self, Heard, Line};
 use crate::looprunner::client::Client;
 use crate::looprunner::mirror::{Mirror, TOPICS, Told};
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderName, Response};
 use bytes::Bytes;
 use hob_wire::looprunner::{Event, Whole};
 use hob_wire::rooms::gateway::GapRange;
 use hob_wire::{ErrorCode, WireError};
-use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -24,7 +24,6 @@ const KEEP_ALIVE_MS_MAX: u64 = 15_000;
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 /// A piece takes up what is ready until it has this much.
 const PIECE_BYTES: usize = 64 * 1024;
-const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Begins a stream; what fails at once fails as a status.
@@ -46,18 +45,11 @@ pub(crate) async fn open(client: Client, headers: &HeaderMap) -> Result<Response
         gap: None,
         has_ended: false,
     };
-    let pieces = futures_util::stream::unfold((Some(first), feed), async |(first, mut feed)| {
-        let piece = match first {
-            Some(first) => first,
-            None => feed.piece().await?,
-        };
-        let piece: Result<Bytes, Infallible> = Ok(Bytes::from(piece));
-        Some((piece, (None, feed)))
+    let others = futures_util::stream::unfold(feed, async |mut feed| {
+        let piece = feed.piece().await?;
+        Some((piece, feed))
     });
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, EVENT_STREAM);
-    Ok(response)
+    Ok(event_stream::respond(first, others))
 }
 
 /// Hears of loops after `since`; answers the place where the stream begins.

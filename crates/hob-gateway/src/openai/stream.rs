@@ -4,14 +4,13 @@
 //! between a word and the socket. A reader that pauses therefore stops this stream alone; what
 //! waits meanwhile is bounded by the line's outbox.
 
+use crate::event_stream;
 use crate::openai::chunk::{self, Chunks, KEEP_ALIVE};
 use crate::openai::fault::Fault;
 use crate::openai::tale::Word;
 use crate::openai::telling::{Alarm, Said, Telling};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, header};
-use bytes::Bytes;
-use std::convert::Infallible;
+use axum::http::Response;
 use std::time::Duration;
 
 /// How long the first word may take before the answer's head is sent without it. Until then a
@@ -19,8 +18,6 @@ use std::time::Duration;
 const HEAD_MS_MAX: u64 = 15_000;
 /// Between two signs of life while the model is silent.
 const KEEP_ALIVE_MS: u64 = 10_000;
-
-const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
 /// Begins the answer: waits for its first words, so that what fails at once fails as a status.
 pub(crate) async fn respond(telling: Telling, chunks: Chunks) -> Result<Response<Body>, Fault> {
@@ -35,18 +32,11 @@ pub(crate) async fn respond(telling: Telling, chunks: Chunks) -> Result<Response
     feed.chunks.role(&mut first);
     feed.first_words(&mut first).await?;
     feed.alarm = Alarm::new(Duration::from_millis(KEEP_ALIVE_MS));
-    let pieces = futures_util::stream::unfold((Some(first), feed), async |(first, mut feed)| {
-        let piece = match first {
-            Some(first) => first,
-            None => feed.piece().await?,
-        };
-        let piece: Result<Bytes, Infallible> = Ok(Bytes::from(piece));
-        Some((piece, (None, feed)))
+    let others = futures_util::stream::unfold(feed, async |mut feed| {
+        let piece = feed.piece().await?;
+        Some((piece, feed))
     });
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, EVENT_STREAM);
-    Ok(response)
+    Ok(event_stream::respond(first, others))
 }
 
 /// A stream and where it stands.
