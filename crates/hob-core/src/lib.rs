@@ -1,6 +1,7 @@
 //! The mind of hob: machines that decide and never act.
 //!
 //! - [`context`]: which turns of a history fit a model's window
+//! - [`excerpt`]: a text that is too long, by its ends
 //! - [`failover`]: what follows a failed model call
 //! - [`fallback`]: tool calls in plain text
 //! - [`family`]: what a run that another run starts may do
@@ -21,6 +22,7 @@
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
 pub mod context;
+pub mod excerpt;
 pub mod failover;
 pub mod fallback;
 pub mod family;

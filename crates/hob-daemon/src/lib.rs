@@ -17,12 +17,15 @@
 //! - [`loops`] has prompts that are asked again and again: `loop.*`
 //! - [`reserved`] keeps the sessions of loops and jobs for the house
 //! - [`errand`] runs commands that a person set, [`grants`] keeps what a person granted with them,
-//!   [`notice`] tells a session what came of it
+//!   [`notice`] tells a session what came of it; `answer` waits for the end of their runs,
+//!   `asking` for rooms that are not there yet
 //!
 //! Invariants: a room never calls another room's code, it calls its methods on the bus; what must
 //! be true together is one call of the store.
 
 pub mod agent;
+mod answer;
+mod asking;
 pub mod audit;
 pub mod config;
 pub mod cost;

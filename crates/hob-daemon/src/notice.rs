@@ -1,5 +1,6 @@
 //! Telling a session what a loop or a job came to: a message, once, whoever asks for it again.
 
+use crate::asking::ask;
 use hob_bus::Caller;
 use hob_wire::limits::MESSAGE_BYTES_MAX;
 use hob_wire::rooms::session::{Create, CreateParams, Send, SendParams};
@@ -21,7 +22,7 @@ pub async fn tell(
         session_key: Some(notify.session_key.clone()),
         ..CreateParams::default()
     };
-    caller.call::<Create>(&create).await?;
+    ask::<Create>(caller, &create).await?;
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let send = SendParams {
         session_key: notify.session_key.clone(),
@@ -29,6 +30,6 @@ pub async fn tell(
         role: Some(Role::Assistant),
         idempotency_key: Some(key.to_owned()),
     };
-    caller.call::<Send>(&send).await?;
+    ask::<Send>(caller, &send).await?;
     Ok(())
 }

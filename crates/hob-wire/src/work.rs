@@ -60,7 +60,7 @@ pub enum Cause {
     ModelFailed,
     /// A needed permission was denied.
     Denied,
-    /// A person gave up on a call in doubt.
+    /// A call in doubt was given up: by a person, or because nobody was there to be asked.
     GivenUp,
     /// It was resumed several times without finishing a step.
     Parked,

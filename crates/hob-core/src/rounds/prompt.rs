@@ -4,6 +4,7 @@
 //! Invariants: an empty section is left out; each is bounded, and what is cut is named; nothing a
 //! command prints can close the fence around it.
 
+use crate::excerpt::excerpt;
 use hob_wire::looping::LOOP_TEXT_BYTES_MAX;
 use std::fmt::Write as _;
 
@@ -43,14 +44,14 @@ pub struct Watched<'s> {
 /// The prompt of an iteration.
 pub fn prompt(shown: &Shown<'_>) -> String {
     let mut text = String::new();
-    let memory = |text: &str| bounded(text, LOOP_TEXT_BYTES_MAX);
+    let memory = |text: &str| excerpt(text, LOOP_TEXT_BYTES_MAX);
     section(&mut text, "Persistent Memory", &memory(shown.persistent));
     let title = "Working Memory (this iteration only)";
     section(&mut text, title, &memory(shown.working));
     if let Some(watched) = &shown.watched {
         section(&mut text, "Monitor Output", &watched_words(watched));
     }
-    let previous = bounded(shown.previous, RESPONSE_BYTES_MAX);
+    let previous = excerpt(shown.previous, RESPONSE_BYTES_MAX);
     section(&mut text, "Previous Response", &previous);
     section(&mut text, "Current Task", &memory(shown.task));
     // Writing to a string cannot fail.
@@ -75,14 +76,14 @@ fn watched_words(watched: &Watched<'_>) -> String {
         (None, problem) => {
             let problem = problem.unwrap_or("Nobody knows how.");
             // A sentence of ours; kept on its line whatever it quotes.
-            let problem = bounded(problem, PROBLEM_BYTES_MAX).replace(['\n', '\r'], " ");
+            let problem = excerpt(problem, PROBLEM_BYTES_MAX).replace(['\n', '\r'], " ");
             let _ = write!(words, " without an exit code. {problem}");
         }
     }
-    let mut printed = ended(bounded(watched.stdout, STREAM_BYTES_MAX));
+    let mut printed = ended(excerpt(watched.stdout, STREAM_BYTES_MAX));
     if !watched.stderr.is_empty() {
         printed.push_str("[stderr]\n");
-        printed.push_str(&ended(bounded(watched.stderr, STREAM_BYTES_MAX)));
+        printed.push_str(&ended(excerpt(watched.stderr, STREAM_BYTES_MAX)));
     }
     if printed.is_empty() {
         words.push_str(" It printed nothing.");
@@ -105,18 +106,6 @@ fn ended(mut text: String) -> String {
 fn longest_run(text: &str) -> usize {
     let runs = text.split(|letter| letter != '`');
     runs.map(str::len).max().unwrap_or(0)
-}
-
-/// At most so many bytes of a text: its beginning and its end, and how much is missing between.
-fn bounded(text: &str, bytes_max: usize) -> String {
-    if text.len() <= bytes_max {
-        return text.to_owned();
-    }
-    let half = bytes_max / 2;
-    let head = &text[..text.floor_char_boundary(half)];
-    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
-    let left_out = text.len() - head.len() - tail.len();
-    format!("{head}\n[… {left_out} bytes left out …]\n{tail}")
 }
 
 #[cfg(test)]

@@ -67,15 +67,6 @@ fn a_monitor_that_said_nothing_or_failed_is_told() {
     assert!(told.ends_with("```\nhalf\n```"), "{told}");
 }
 
-#[test]
-fn what_is_long_is_cut_in_the_middle() {
-    let long = "€".repeat(RESPONSE_BYTES_MAX);
-    let cut = bounded(&long, RESPONSE_BYTES_MAX);
-    assert!(cut.len() < RESPONSE_BYTES_MAX + 64, "{}", cut.len());
-    assert!(cut.starts_with('€') && cut.ends_with('€'));
-    assert!(cut.contains("bytes left out"));
-}
-
 proptest! {
     #[test]
     fn nothing_printed_closes_its_fence(stdout in "[`a\n]{0,60}", stderr in "[`~b\n]{0,60}") {

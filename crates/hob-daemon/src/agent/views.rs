@@ -21,6 +21,7 @@ pub(crate) fn view(row: &RunRow, calls: Vec<CallView>) -> RunView {
         text: summary.text.clone(),
         cost: summary.cost,
         cause: summary.cause,
+        message: summary.message.clone(),
         notes: summary.notes.clone(),
         calls,
         queued_at: row.queued_at,

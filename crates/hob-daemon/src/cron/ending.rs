@@ -7,12 +7,11 @@ use super::Shared;
 use super::book::Started;
 use super::views::moment;
 use super::work::Outcome;
+use crate::notice;
 use hob_core::schedule::{Streak, heartbeat};
 use hob_kit::failpoint;
 use hob_store::SlotEnd;
 use hob_wire::rooms::cron::{SlotState, Work};
-use hob_wire::rooms::session::{Create, CreateParams, Send, SendParams};
-use hob_wire::{Content, Role};
 use std::time::Duration;
 
 /// Between two tries to write an outcome.
@@ -20,9 +19,15 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a job is disabled by hob itself.
 pub(super) fn problem(failures: u32, why: &str) -> String {
+    let why = ended(why);
     format!(
-        "It failed {failures} times in a row, the last time because {why}. Enable it when that is mended."
+        "It failed {failures} times in a row; the last time: {why} Enable it when that is mended."
     )
+}
+
+/// Words with their full stop.
+fn ended(why: &str) -> String {
+    format!("{}.", why.trim_end_matches('.'))
 }
 
 impl Shared {
@@ -96,9 +101,10 @@ impl Shared {
         let slot = &started.slot.slot;
         let head = match &outcome.reason {
             Some(why) => format!(
-                "The job '{}' of {} failed: {why}.",
+                "The job '{}' of {} failed: {}",
                 terms.name,
-                moment(slot.due_at)
+                moment(slot.due_at),
+                ended(why)
             ),
             None => format!("The job '{}' of {}:", terms.name, moment(slot.due_at)),
         };
@@ -106,21 +112,9 @@ impl Shared {
             "" => head,
             answer => format!("{head}\n\n{answer}"),
         };
-        let create = CreateParams {
-            session_key: Some(notify.session_key.clone()),
-            ..CreateParams::default()
-        };
-        let send = SendParams {
-            session_key: notify.session_key.clone(),
-            content: Content::Text(text),
-            role: Some(Role::Assistant),
-            idempotency_key: Some(format!("cron:told:{}", slot.number)),
-        };
-        let told = async {
-            self.ask::<Create>(&create).await?;
-            self.ask::<Send>(&send).await
-        };
-        if let Err(error) = told.await {
+        let key = format!("cron:told:{}", slot.number);
+        let told = notice::tell(&self.caller, notify, &key, &text).await;
+        if let Err(error) = told {
             let name = &terms.name;
             tracing::warn!(name, "the outcome of a job could not be told: {error}");
         }

@@ -4,15 +4,14 @@
 //!   and the heartbeat they make
 //! - `keeper`: the timer, which decides what is due by the pure policy of `hob_core::schedule` and
 //!   takes slots up; `recovery`: what a former daemon left
-//! - `work`: doing what a slot asks for; `asking`: other rooms, which may come later; `ending`: its
-//!   outcome, whom it is told, and when a job is given up
+//! - `work`: doing what a slot asks for; `ending`: its outcome, whom it is told, and when a job is
+//!   given up
 //! - `requests`: what callers ask; `hooks`: calls of other systems
 //!
 //! Invariants: a slot is on disk before anything is done for it, with the cursor that passed its
 //! time; what is asked of the agent has the slot as its key, so that asking twice is one run; a
 //! command that a restart cut off is never begun again; a slot has one outcome.
 
-mod asking;
 mod book;
 mod ending;
 mod hooks;
@@ -24,6 +23,7 @@ mod terms;
 mod views;
 mod work;
 
+use crate::asking;
 use crate::errand::Errands;
 use book::Book;
 use hob_bus::{Bus, Caller, Room};
@@ -34,11 +34,11 @@ use hob_kit::mask::Mask;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_store::Store;
-use hob_wire::WireError;
 use hob_wire::rooms::cron::{
     Add, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List, Remove, Run,
     Secret, Update,
 };
+use hob_wire::{Method, WireError};
 use jiff::tz::TimeZone;
 pub use settings::KEYS;
 use std::fmt;
@@ -97,6 +97,14 @@ impl Shared {
 
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.parts.settings.borrow())
+    }
+
+    /// Asks another room, which may come later.
+    async fn ask<M: Method>(&self, params: &M::Params) -> Result<M::Result, WireError>
+    where
+        M::Params: Sync,
+    {
+        asking::ask::<M>(&self.caller, params).await
     }
 
     /// Waits until the jobs were read.

@@ -7,14 +7,13 @@
 use super::Shared;
 use super::book::Started;
 use super::terms;
+use crate::answer::{Answer, Awaited};
 use crate::errand::{Errand, Outcome as Errands};
 use futures_util::FutureExt;
+use hob_core::excerpt::excerpt;
 use hob_core::schedule::heartbeat;
 use hob_kit::failpoint;
-use hob_wire::rooms::agent::{
-    Abort, Cost, Run, RunParams, RunSelector, RunState, RunView, Stats, StatsParams, Wait,
-    WaitParams,
-};
+use hob_wire::rooms::agent::{Cost, Run, RunParams, Stats, StatsParams};
 use hob_wire::rooms::cron::{AgentWork, HEARTBEAT_OK, HeartbeatWork, Slot, SlotState, Work};
 use hob_wire::rooms::loops;
 use hob_wire::work::Cause;
@@ -24,8 +23,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a run is waited for in one request.
-const WAIT_MS: u64 = 60_000;
 /// Between two looks at an iteration.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// What a slot keeps of an answer or of what a command printed.
@@ -127,30 +124,17 @@ impl Shared {
         failpoint::reach("cron.run.accepted");
         self.begin(slot.number, Some(run)).await;
         failpoint::reach("cron.slot.begun");
-        let mut is_stopped = false;
-        loop {
-            let params = WaitParams {
-                run_id: run,
-                wait_ms: Some(WAIT_MS),
-            };
-            let seen = tokio::select! {
-                seen = self.ask::<Wait>(&params) => seen,
-                () = started.stop.cancelled(), if !is_stopped => {
-                    is_stopped = true;
-                    let selector = RunSelector { run_id: Some(run), ..RunSelector::default() };
-                    let _ = self.ask::<Abort>(&selector).await;
-                    continue;
-                }
-            };
-            match seen {
-                Ok(view) if view.state == RunState::Done => return of_run(&view, is_stopped),
-                Ok(_) => {}
-                Err(error) => {
-                    let mut outcome = Outcome::failed(error.message);
-                    outcome.run = Some(run);
-                    return outcome;
-                }
-            }
+        let awaited = Awaited {
+            caller: &self.caller,
+            store: &self.parts.store,
+            run,
+        };
+        match awaited.end(&started.stop).await {
+            Ok(answer) => of_run(run, answer, started.stop.is_cancelled()),
+            Err(error) => Outcome {
+                run: Some(run),
+                ..Outcome::failed(error.message)
+            },
         }
     }
 
@@ -287,34 +271,29 @@ fn stopped(run: Option<RunId>) -> Outcome {
     }
 }
 
-fn of_run(view: &RunView, is_stopped: bool) -> Outcome {
-    let cause = view.cause.unwrap_or(Cause::ModelFailed);
-    let last_note = view.notes.last().cloned();
-    let (state, reason) = match cause {
-        Cause::Answered => (SlotState::Ran, None),
-        Cause::Aborted if is_stopped => {
+fn of_run(run: RunId, answer: Answer, is_stopped: bool) -> Outcome {
+    let is_aborted = answer.cause == Some(Cause::Aborted);
+    let (state, reason) = match answer.message {
+        None => (SlotState::Ran, None),
+        Some(_) if is_aborted && is_stopped => {
             return Outcome {
-                cost: view.cost,
-                ..stopped(Some(view.run_id))
+                cost: answer.cost,
+                ..stopped(Some(run))
             };
         }
-        Cause::Aborted => (
-            SlotState::Stopped,
-            Some("somebody stopped its run".to_owned()),
-        ),
-        failed => {
-            let why = words(failed);
-            let note = last_note.map_or_else(String::new, |note| format!(": {note}"));
-            (SlotState::Failed, Some(format!("{why}{note}")))
+        Some(_) if is_aborted => {
+            let why = "somebody stopped its run".to_owned();
+            (SlotState::Stopped, Some(why))
         }
+        why => (SlotState::Failed, why),
     };
     Outcome {
         state,
         reason,
-        run: Some(view.run_id),
+        run: Some(run),
         exit_code: None,
-        output: Some(bounded(&view.text)).filter(|text| !text.is_empty()),
-        cost: view.cost,
+        output: Some(excerpt(&answer.text, OUTPUT_BYTES_MAX)).filter(|text| !text.is_empty()),
+        cost: answer.cost,
     }
 }
 
@@ -329,25 +308,10 @@ fn of_iteration(iteration: loops::Iteration, is_stopped: bool) -> Outcome {
         reason: iteration.message,
         run: iteration.run_id,
         exit_code: None,
-        output: iteration.response.as_deref().map(bounded),
+        output: iteration
+            .response
+            .map(|text| excerpt(&text, OUTPUT_BYTES_MAX)),
         cost: iteration.cost,
-    }
-}
-
-fn words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Answered => "it was answered",
-        Cause::Aborted => "it was stopped",
-        Cause::StepLimit => "it reached its limit of steps",
-        Cause::TokenLimit => "it reached its limit of tokens",
-        Cause::MoneyLimit => "it reached its limit of money",
-        Cause::TimeLimit => "it reached its limit of time",
-        Cause::ErrorStreak => "too many of its calls failed in a row",
-        Cause::RepeatedCall => "it asked for the same call again and again",
-        Cause::ModelFailed => "no model could answer",
-        Cause::Denied => "a needed permission was denied",
-        Cause::GivenUp => "a call in doubt was given up",
-        Cause::Parked => "it was cut off several times without a step",
     }
 }
 
@@ -357,17 +321,5 @@ fn printed(done: &Errands) -> String {
         // Writing into a text cannot fail.
         let _ = write!(text, "\n[stderr]\n{}", done.stderr);
     }
-    bounded(text.trim())
-}
-
-/// The beginning and the end of a text, with what is missing between them named.
-fn bounded(text: &str) -> String {
-    if text.len() <= OUTPUT_BYTES_MAX {
-        return text.to_owned();
-    }
-    let half = OUTPUT_BYTES_MAX / 2;
-    let head = &text[..text.floor_char_boundary(half)];
-    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
-    let missing = text.len() - head.len() - tail.len();
-    format!("{head}\n… {missing} bytes are left out …\n{tail}")
+    excerpt(text.trim(), OUTPUT_BYTES_MAX)
 }

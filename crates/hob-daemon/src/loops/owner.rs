@@ -5,10 +5,11 @@
 //! record before anybody who stopped it is answered; when the daemon stops, the task is dropped and
 //! the next daemon takes the loop up from the record.
 
-use super::asking::{Answer, Question, ask};
+use super::asking::{Question, ask};
 use super::watching::watch;
-use super::words::{monitor, sentence, sum};
+use super::words::{monitor, sentence};
 use super::{Shared, recording};
+use crate::answer::{Answer, sum};
 use crate::errand::Errand;
 use hob_core::rounds::{Effect, Event, Machine, Policy};
 use hob_kit::failpoint;

@@ -2,8 +2,8 @@
 //! that is to hear of results; then what is too old goes.
 
 use super::Shared;
-use super::asking::Answer;
 use super::words::session_key;
+use crate::answer::Answer;
 use crate::notice;
 use hob_store::{Ended, StoreError};
 use hob_wire::rooms::loops::{LoopEnd, NotifyView};

@@ -3,7 +3,6 @@
 use crate::errand::Errand;
 use crate::grants::Owner;
 use hob_core::rounds::Watched;
-use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{KIND, LoopConfig, LoopEnd, MonitorOutput};
 
 /// The key of an iteration's session.
@@ -75,27 +74,6 @@ pub(super) fn sentence(end: LoopEnd, config: &LoopConfig, error: Option<&str>) -
             )
         }
         LoopEnd::Once => "Its one iteration is done.".to_owned(),
-    }
-}
-
-/// The sum of two costs; the price is known as far as either is.
-pub(super) fn sum(one: Cost, other: Cost) -> Cost {
-    // Nothing that was called says nothing about the price of what was.
-    match (one.calls, other.calls) {
-        (_, 0) => return one,
-        (0, _) => return other,
-        _ => {}
-    }
-    let money = match (one.micro_dollars, other.micro_dollars) {
-        (None, other) => other,
-        (one, None) => one,
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-    };
-    Cost {
-        micro_dollars: money,
-        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
-        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
-        calls: one.calls.saturating_add(other.calls),
     }
 }
 

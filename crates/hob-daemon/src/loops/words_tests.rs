@@ -1,4 +1,4 @@
-//! Keys, times, sums and sentences.
+//! Keys, times and sentences.
 
 use super::*;
 
@@ -16,30 +16,6 @@ fn a_session_names_its_loop() {
 fn a_time_is_one_a_person_reads() {
     assert_eq!(moment(1_763_283_600_000), "2025-11-16 09:00:00 UTC");
     assert!(moment(u64::MAX).ends_with("after 1970"));
-}
-
-#[test]
-fn a_sum_knows_the_price_as_far_as_anything_does() {
-    let priced = Cost {
-        micro_dollars: Some(5),
-        input_tokens: 1,
-        output_tokens: 2,
-        calls: 1,
-    };
-    assert_eq!(sum(Cost::default(), priced), priced);
-    assert_eq!(sum(priced, priced).micro_dollars, Some(10));
-    let unpriced = Cost {
-        micro_dollars: None,
-        ..priced
-    };
-    let nothing = Cost {
-        micro_dollars: Some(0),
-        ..Cost::default()
-    };
-    assert_eq!(sum(unpriced, nothing), unpriced);
-    assert_eq!(sum(nothing, unpriced), unpriced);
-    let unknown = Cost::default();
-    assert_eq!(sum(unknown, unknown).micro_dollars, None);
 }
 
 #[test]

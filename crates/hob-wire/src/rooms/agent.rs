@@ -290,6 +290,9 @@ pub struct RunView {
     pub cost: Cost,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The cause in a sentence, when it is not an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// What a person should know: turns left out, a fallback model, what an abort could not undo.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -99,6 +99,7 @@ fn a_stop_says_what_had_happened() {
         text: String::new(),
         cost: price(None),
         cause: Some(Cause::Aborted),
+        message: None,
         notes: vec!["send_mail was begun; whether it happened is not known".to_owned()],
         calls: vec![
             state(CallState::Done, Some(result("sent", false))),

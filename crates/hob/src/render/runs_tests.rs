@@ -26,6 +26,7 @@ fn run(last: u8, state: RunState, cause: Option<Cause>) -> RunView {
             calls: 2,
         },
         cause,
+        message: None,
         notes: Vec::new(),
         calls: Vec::new(),
         queued_at: NOW - 190_000,

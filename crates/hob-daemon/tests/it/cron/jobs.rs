@@ -157,6 +157,29 @@ async fn overlap_is_skipped_queued_or_replaced() {
 }
 
 #[tokio::test]
+async fn a_run_that_waits_for_a_person_is_given_up_and_the_next_one_runs() {
+    let house = House::with(Clock::system(), "");
+    let caller = house.caller();
+    let added = job("doubtful", "@yearly");
+    caller.call::<Add>(&added).await.expect("is added");
+    let doubtful = fire("doubtful", None);
+    let run = || caller.call::<Run>(&doubtful);
+    run().await.expect("fires");
+    house.slots_when(SlotState::Running, 1).await;
+    house.agent.set_doubt(true);
+    let slots = house.slots_when(SlotState::Failed, 1).await;
+    let failed = slots.iter().find(|slot| slot.state == SlotState::Failed);
+    let why = failed.and_then(|slot| slot.reason.clone()).expect("why");
+    assert!(why.contains("nobody is there to say"), "{why}");
+    house.agent.set_doubt(false);
+    run().await.expect("fires");
+    house.slots_when(SlotState::Running, 1).await;
+    house.agent.end(Cause::Answered);
+    house.slots_when(SlotState::Ran, 1).await;
+    house.fixture.close().await;
+}
+
+#[tokio::test]
 async fn a_job_that_fails_again_and_again_is_given_up_until_it_is_enabled() {
     let house = House::with(Clock::system(), "");
     let caller = house.caller();

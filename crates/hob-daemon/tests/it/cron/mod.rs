@@ -45,6 +45,8 @@ struct AgentState {
     by_key: BTreeMap<String, RunId>,
     /// Runs answer by themselves.
     prompt: bool,
+    /// Runs that have not ended wait for a person to say whether a call happened.
+    doubt: bool,
     busy: u64,
 }
 
@@ -63,6 +65,12 @@ impl Agent {
         for (_, _, ended) in &mut self.state.lock().unwrap().runs {
             ended.get_or_insert(cause);
         }
+        self.changed.notify_waiters();
+    }
+
+    /// Whether runs under way wait for a person.
+    pub(crate) fn set_doubt(&self, doubt: bool) {
+        self.state.lock().unwrap().doubt = doubt;
         self.changed.notify_waiters();
     }
 
@@ -100,10 +108,10 @@ impl Agent {
             run_id: run,
             parent: None,
             session_key: params.session_key.clone(),
-            state: if cause.is_some() {
-                RunState::Done
-            } else {
-                RunState::Running
+            state: match cause {
+                Some(_) => RunState::Done,
+                None if state.doubt => RunState::InDoubt,
+                None => RunState::Running,
             },
             running: cause.is_none(),
             task: params.task.clone(),
@@ -113,6 +121,7 @@ impl Agent {
             text: format!("did {}", params.task),
             cost: Cost::default(),
             cause: *cause,
+            message: None,
             notes: Vec::new(),
             calls: Vec::new(),
             queued_at: 0,
@@ -140,7 +149,7 @@ impl Agent {
                     loop {
                         let changed = agent.changed.notified();
                         let view = agent.view(params.run_id)?;
-                        if view.state == RunState::Done {
+                        if view.state != RunState::Running {
                             return Ok(view);
                         }
                         let _ = tokio::time::timeout(Duration::from_millis(200), changed).await;
