@@ -3,8 +3,8 @@
 use crate::event::EventSpec;
 use crate::method::MethodSpec;
 use crate::rooms::{
-    agent, audit, config, cost, cron, daemon, gateway, log, loops, model, permission, service,
-    session, speech, token, tool,
+    agent, audit, config, cost, cron, daemon, desktop, gateway, log, loops, model, permission,
+    service, session, speech, terminal, token, tool,
 };
 
 const METHOD_LISTS: &[&[MethodSpec]] = &[
@@ -23,6 +23,8 @@ const METHOD_LISTS: &[&[MethodSpec]] = &[
     speech::METHODS,
     loops::METHODS,
     cron::METHODS,
+    terminal::METHODS,
+    desktop::METHODS,
 ];
 
 const EVENT_LISTS: &[&[EventSpec]] = &[
@@ -36,6 +38,7 @@ const EVENT_LISTS: &[&[EventSpec]] = &[
     service::EVENTS,
     loops::EVENTS,
     cron::EVENTS,
+    terminal::EVENTS,
 ];
 
 pub fn methods() -> impl Iterator<Item = &'static MethodSpec> {

@@ -51,6 +51,8 @@ uuid_ids! {
     MessageId;
     /// One execution of a task on a session.
     RunId;
+    /// A command in a terminal.
+    CommandId;
 }
 
 impl RunId {

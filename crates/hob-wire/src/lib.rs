@@ -9,6 +9,7 @@
 //! - [`rule`]: stored rules, and the record of what was decided
 //! - [`looping`]: what a loop can be set to, what it is doing, why it ended
 //! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
+//! - [`analysis`]: what the output of a command says
 //! - [`agentloop`], [`looprunner`]: the words of clients that speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
@@ -17,6 +18,7 @@
 //! older reader keeps working.
 
 pub mod agentloop;
+pub mod analysis;
 pub mod catalog;
 pub mod content;
 pub mod error;
@@ -39,7 +41,7 @@ pub mod work;
 pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};
 pub use error::{ErrorCode, WireError};
 pub use event::{Durability, EventSpec, Topic};
-pub use id::{MessageId, RunId, SessionId};
+pub use id::{CommandId, MessageId, RunId, SessionId};
 pub use method::{Cli, Effect, Method, MethodSpec};
 pub use scope::{Scope, Scopes};
 
