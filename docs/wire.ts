@@ -251,6 +251,42 @@ export interface Methods {
    * For the gateway: it hands over the request as it came.
    */
   "cron.deliver": { params: CronDeliverParams; result: Slot };
+  /** Makes a terminal, or shows the one of that name. */
+  "terminal.create": { params: TerminalCreateParams; result: TerminalCreated };
+  /** Lists the terminals by name. */
+  "terminal.list": { params: TerminalListParams; result: Terminals };
+  /**
+   * Runs commands one after the other in a terminal, behind what waits there already.
+   * A terminal that is not there is made.
+   */
+  "terminal.execute": { params: TerminalExecuteParams; result: TerminalExecuted };
+  /** Types into a terminal as a keyboard would, whatever runs there. */
+  "terminal.keys": { params: TerminalKeysParams; result: TerminalTyped };
+  /** Shows the last lines of a terminal. */
+  "terminal.capture": { params: TerminalCaptureParams; result: TerminalCaptured };
+  /** Shows one command; with `waitMs`, when it has ended or that time is over. */
+  "terminal.command": { params: TerminalCommandParams; result: TerminalCommand };
+  /** Lists the commands of a terminal, the newest first. */
+  "terminal.history": { params: TerminalHistoryParams; result: TerminalCommands };
+  /**
+   * Ends a command: one that waits is dropped, one that runs is interrupted and, if it does not
+   * heed that, killed. Answers when it has ended.
+   */
+  "terminal.cancel": { params: TerminalCancelParams; result: TerminalCancelled };
+  /** Opens a window of the desktop attached to a terminal, which is made if it is not there. */
+  "terminal.open": { params: TerminalOpenParams; result: TerminalOpened };
+  /** Closes a terminal with what runs in it, or only the windows hob opened on it. */
+  "terminal.close": { params: TerminalCloseParams; result: TerminalClosed };
+  /** What a command's output says: its kind, its facts, and what deserves attention. */
+  "terminal.analyze": { params: TerminalAnalyzeParams; result: TerminalAnalysis };
+  /** Shows what machine this is. */
+  "desktop.system": { params: DesktopSystemParams; result: DesktopSystemInfo };
+  /** Whether a program can be run from a shell, and where it is. */
+  "desktop.program": { params: DesktopProgramParams; result: DesktopProgramFound };
+  /** Finds an application of the desktop by its name. */
+  "desktop.find": { params: DesktopFindParams; result: DesktopEntryFound };
+  /** Starts an application of the desktop. */
+  "desktop.launch": { params: DesktopLaunchParams; result: DesktopLaunched };
 }
 
 /** Every event and its payload. */
@@ -336,6 +372,15 @@ export interface Events {
   "cron.slot": Slot;
   /** A job was added, changed, enabled, disabled or removed. */
   "cron.changed": CronChangedPayload;
+  /** What a terminal is doing has changed. */
+  "terminal.status": Terminal;
+  /**
+   * A command has begun or ended, whoever typed it. Its output is left out: `terminal.command`
+   * has it.
+   */
+  "terminal.command": TerminalCommand;
+  /** What is printed in a terminal, as plain text: control sequences are taken out. */
+  "terminal.output": TerminalOutputPayload;
 }
 
 export interface AgentAborted {
@@ -639,7 +684,7 @@ export type Cause =
   | "model-failed"
   /** A needed permission was denied. */
   | "denied"
-  /** A person gave up on a call in doubt. */
+  /** A call in doubt was given up: by a person, or because nobody was there to be asked. */
   | "given-up"
   /** It was resumed several times without finishing a step. */
   | "parked";
@@ -656,6 +701,30 @@ export interface ClientTool {
   /** A JSON Schema of its arguments, an object. */
   parameters: unknown;
 }
+
+/** Who had a command run. */
+export type CommandBy =
+  /** Typed in the terminal itself. */
+  | "person"
+  /** Sent by a client of the person's. */
+  | "client"
+  /** A model asked for it and was allowed to. */
+  | "model";
+
+export type CommandId = string;
+
+export type CommandState =
+  | "running"
+  /** Waits for its turn. */
+  | "queued"
+  /** It ended by itself; `exitCode` says how. */
+  | "done"
+  /** Dropped before it began, or interrupted by somebody. */
+  | "cancelled"
+  /** Interrupted at its deadline. */
+  | "timeout"
+  /** The terminal went away under it. */
+  | "lost";
 
 export interface CommandWork {
   /** A command line for bash. */
@@ -983,6 +1052,79 @@ export interface Denial {
   grant?: Terms | null;
 }
 
+/** An application of the desktop. */
+export interface DesktopEntry {
+  /** Its file's name without `.desktop`. */
+  id: string;
+  file: string;
+  name: string;
+  genericName?: string | null;
+  /** The command line it starts, placeholders taken out. */
+  exec: string;
+  /** Whether it wants a terminal window. */
+  terminal: boolean;
+}
+
+export interface DesktopEntryFound {
+  entry?: DesktopEntry | null;
+}
+
+export interface DesktopFindParams {
+  /** A name as a person says it, such as `firefox` or `text editor`. */
+  name: string;
+}
+
+export interface DesktopLaunchParams {
+  /** An entry's id or file. */
+  entry: string;
+  /** The desktop of whoever asks; the daemon's own when missing. */
+  display?: Display | null;
+}
+
+export interface DesktopLaunched {
+  entry: DesktopEntry;
+}
+
+export interface DesktopProgramFound {
+  program: string;
+  found: boolean;
+  path?: string | null;
+}
+
+export interface DesktopProgramParams {
+  program: string;
+}
+
+export interface DesktopSystemInfo {
+  /** The distribution, such as `Debian GNU/Linux 12 (bookworm)`. */
+  os: string;
+  kernel: string;
+  hostname: string;
+  architecture: string;
+  user: string;
+  shell: string;
+  processors: number;
+  memoryBytes: number;
+  memoryAvailableBytes: number;
+  uptimeSeconds: number;
+  load: number[];
+  /** `wayland`, `x11`, or missing on a machine without a display. */
+  display?: string | null;
+  /** Programs that show a terminal window, in the order hob would take them. */
+  terminals: string[];
+}
+
+export type DesktopSystemParams = Record<string, never>;
+
+/** What a program needs to know to show a window. */
+export interface Display {
+  x11?: string | null;
+  wayland?: string | null;
+  authority?: string | null;
+  runtimeDir?: string | null;
+  bus?: string | null;
+}
+
 /** What a person says of a call in doubt. */
 export type DoubtAnswer =
   /** It happened; go on with the given result. */
@@ -1061,6 +1203,14 @@ export interface Executed {
   isError?: boolean;
   /** More for a program. */
   metadata?: unknown;
+}
+
+/** Something in the output that deserves attention. */
+export interface Finding {
+  /** What it is about, such as `disk`, `network`, `service` or `error`. */
+  category: string;
+  message: string;
+  importance: Importance;
 }
 
 export interface GatewayAuthParams {
@@ -1221,6 +1371,8 @@ export interface Image {
   mimeType: string;
   data: string;
 }
+
+export type Importance = "low" | "medium" | "high" | "critical";
 
 /** What installing would do. */
 export interface InstallPlan {
@@ -2242,6 +2394,8 @@ export interface RunView {
   text: string;
   cost: Cost;
   cause?: Cause | null;
+  /** The cause in a sentence, when it is not an answer. */
+  message?: string | null;
   /** What a person should know: turns left out, a fallback model, what an abort could not undo. */
   notes?: string[];
   /** The calls made, with their outcome so far. */
@@ -2723,6 +2877,275 @@ export interface StoreStatus {
   sqlite: string;
   /** Size of the database file. */
   bytes: number;
+}
+
+/** A terminal and what it is doing. */
+export interface Terminal {
+  name: string;
+  state: TerminalState;
+  /** Why it is so, in a sentence. */
+  detail?: string | null;
+  /** The program of its shell. */
+  shell: string;
+  /** The shell's folder when it was last at its prompt. */
+  folder?: string | null;
+  /** The shell's process. */
+  pid?: number | null;
+  columns: number;
+  rows: number;
+  /** Commands that wait for their turn. */
+  queued: number;
+  /** What runs in it, hob's or the person's. */
+  running?: CommandId | null;
+  /** Windows and terminals attached to it now. */
+  attached: number;
+  /** Milliseconds since 1970. */
+  createdAt: number;
+}
+
+/** What is read out of a command's output. */
+export interface TerminalAnalysis {
+  /** What kind of output it is, such as `df`, `ps`, `json`, `table` or `text`. */
+  format: string;
+  /** Its facts; null where the kind has none. */
+  parsed: unknown;
+  /** The most important first. */
+  findings: Finding[];
+  /** In one sentence. */
+  summary: string;
+  lineCount: number;
+  byteCount: number;
+}
+
+export interface TerminalAnalyzeParams {
+  /** A command of the record. Either this or `output`. */
+  id?: CommandId | null;
+  /** Any text a command printed. */
+  output?: string | null;
+  /** The command line that printed it. */
+  command?: string | null;
+}
+
+export interface TerminalCancelParams {
+  /** The terminal; `main` when missing. */
+  name?: string | null;
+  /** One command; everything of hob's that waits or runs there when missing. */
+  id?: CommandId | null;
+}
+
+export interface TerminalCancelled {
+  name: string;
+  /** Those that this call ended. */
+  ended: CommandId[];
+}
+
+export interface TerminalCaptureParams {
+  /** The terminal; `main` when missing. */
+  name?: string | null;
+  /** Lines of the past beside those on the screen; 100 when missing. */
+  lines?: number | null;
+}
+
+export interface TerminalCaptured {
+  name: string;
+  /** Lines end with a newline; empty ones at the end of the screen are left out. */
+  text: string;
+  lines: number;
+  columns: number;
+  rows: number;
+  /** Where the cursor is on the screen, from 0. */
+  cursorColumn: number;
+  cursorRow: number;
+  /** Whether a program has the whole screen, such as an editor. */
+  fullScreen: boolean;
+  /** Lines of the past there are. */
+  pastLines: number;
+}
+
+export interface TerminalCloseParams {
+  /** The terminal; `main` when missing. */
+  name?: string | null;
+  /** Close only the windows hob opened on it; the terminal and others' windows stay. */
+  windowsOnly?: boolean;
+}
+
+export interface TerminalClosed {
+  name: string;
+  /** Windows that were closed. */
+  windows: number;
+  /** Whether the terminal itself was closed by this call. */
+  terminal: boolean;
+}
+
+/** A command in a terminal. */
+export interface TerminalCommand {
+  id: CommandId;
+  terminal: string;
+  by: CommandBy;
+  /** Missing when the person kept it out of their shell's history. */
+  command?: string | null;
+  reason?: string | null;
+  state: CommandState;
+  exitCode?: number | null;
+  /** Between the shell's own marks. */
+  durationMs?: number | null;
+  /** Milliseconds since 1970. */
+  queuedAt: number;
+  startedAt?: number | null;
+  endedAt?: number | null;
+  /**
+   * What it printed, as the terminal would show it: head and tail of a long one, or what there
+   * is of one that runs. Left out of lists and events.
+   */
+  output?: string | null;
+  /** How many bytes it printed, control sequences included. */
+  outputBytes?: number;
+  /** Whether the middle of `output` is missing. */
+  truncated?: boolean;
+  /** Why it ended as it did, in a sentence, where the exit code does not say it. */
+  detail?: string | null;
+}
+
+export interface TerminalCommandParams {
+  id: CommandId;
+  /** Wait this long for its end, 240000 at the most. */
+  waitMs?: number | null;
+}
+
+export interface TerminalCommands {
+  commands: TerminalCommand[];
+  /** Whether there are older ones. */
+  more: boolean;
+}
+
+export interface TerminalCreateParams {
+  /** Letters, digits, `-` and `_`, 64 at the most; `main` when missing. */
+  name?: string | null;
+  /** The folder its shell starts in; the person's home when missing. */
+  folder?: string | null;
+  /** The shell; the setting `terminal.shell` when missing. */
+  shell?: string | null;
+  /** Its size while nobody is attached. */
+  columns?: number | null;
+  rows?: number | null;
+}
+
+export interface TerminalCreated {
+  /** Whether it was made by this call. */
+  created: boolean;
+  terminal: Terminal;
+}
+
+export interface TerminalExecuteParams {
+  /** The terminal; `main` when missing. */
+  name?: string | null;
+  /** One command line. Either this or `commands`. */
+  command?: string | null;
+  /** Several, run in this order. */
+  commands?: string[];
+  /** Answer at once, when they are on record and wait for their turn, instead of at their end. */
+  detach?: boolean;
+  /** Drop the rest when one of several fails. */
+  stopOnFailure?: boolean;
+  /** When a command is interrupted, counted from its own beginning; never when missing. */
+  timeoutMs?: number | null;
+  /** Answer after this time even if commands still run, with what there is; they run on. */
+  waitMs?: number | null;
+  /** Why, in one line; kept with the commands. */
+  reason?: string | null;
+  /** The same key for the same terminal again is the same commands, typed once. */
+  idempotencyKey?: string | null;
+  /** The run whose model asked for it. Only the house sets it. */
+  runId?: RunId | null;
+}
+
+export interface TerminalExecuted {
+  name: string;
+  /** In the order they were given. */
+  commands: TerminalCommand[];
+}
+
+export interface TerminalHistoryParams {
+  /** The terminal; all of them when missing. */
+  name?: string | null;
+  /** 50 when missing. */
+  limit?: number | null;
+  /** Only those before this one. */
+  before?: CommandId | null;
+  /** Only those that a request with this key asked for. */
+  idempotencyKey?: string | null;
+}
+
+export interface TerminalKeysParams {
+  /** The terminal; `main` when missing. */
+  name?: string | null;
+  /** Typed letter by letter; nothing in it is the name of a key. */
+  text?: string | null;
+  /** Names of keys, pressed after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`. */
+  keys?: string[];
+}
+
+export type TerminalListParams = Record<string, never>;
+
+export interface TerminalOpenParams {
+  /** The terminal; `main` when missing. */
+  name?: string | null;
+  /** The program of the window; the setting `terminal.window`, or the first one found. */
+  program?: string | null;
+  /**
+   * The desktop of whoever asks (`DISPLAY`, `WAYLAND_DISPLAY`, `XAUTHORITY`,
+   * `XDG_RUNTIME_DIR`, `DBUS_SESSION_BUS_ADDRESS`); the daemon's own when missing.
+   */
+  display?: Display | null;
+  /** Open one even if hob has one open on this terminal already. */
+  another?: boolean;
+}
+
+export interface TerminalOpened {
+  name: string;
+  /** Whether a window was opened by this call. */
+  opened: boolean;
+  /** The program that shows it. */
+  program: string;
+  /** Windows hob has open on this terminal. */
+  windows: number;
+}
+
+/** A piece of what is printed. */
+export interface TerminalOutputPayload {
+  name: string;
+  /** The command that prints it; missing for the shell's own prompt and what is typed at it. */
+  command?: CommandId | null;
+  /** Plain text: newlines, tabs and returns, no other control characters. */
+  text: string;
+  /** Bytes left out before this piece, because they came too fast. */
+  dropped?: number | null;
+}
+
+export type TerminalState =
+  /** The shell has not shown its first prompt yet. */
+  | "starting"
+  /** The shell waits at its prompt. */
+  | "idle"
+  /** A command runs. */
+  | "busy"
+  /** It is gone and was not closed by anybody: its shell ended, or tmux was killed. */
+  | "lost"
+  /** It was closed, or its shell was left with `exit`. */
+  | "closed";
+
+export interface TerminalTyped {
+  name: string;
+}
+
+export interface Terminals {
+  terminals: Terminal[];
+  /** The socket of the tmux server they live in. */
+  socket: string;
+  /** Which tmux there is, such as `3.3a`. */
+  tmux?: string | null;
+  /** Why no terminal can be made here, and what to do. */
+  problem?: string | null;
 }
 
 /** What a rule covers and says. */

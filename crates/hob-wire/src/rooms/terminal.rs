@@ -367,6 +367,9 @@ pub struct HistoryParams {
     /// Only those before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<CommandId>,
+    /// Only those that a request with this key asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
