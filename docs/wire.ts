@@ -269,8 +269,9 @@ export interface Methods {
   /** Lists the commands of a terminal, the newest first. */
   "terminal.history": { params: TerminalHistoryParams; result: TerminalCommands };
   /**
-   * Ends a command: one that waits is dropped, one that runs is interrupted and, if it does not
-   * heed that, killed. Answers when it has ended.
+   * Ends a command, or all of hob's in a terminal, and answers when they have ended.
+   * One that waits is dropped, one that runs is interrupted and, if it does not heed that,
+   * killed.
    */
   "terminal.cancel": { params: TerminalCancelParams; result: TerminalCancelled };
   /** Opens a window of the desktop attached to a terminal, which is made if it is not there. */
@@ -375,8 +376,8 @@ export interface Events {
   /** What a terminal is doing has changed. */
   "terminal.status": Terminal;
   /**
-   * A command has begun or ended, whoever typed it. Its output is left out: `terminal.command`
-   * has it.
+   * A command waits, has begun or has ended, whoever typed it.
+   * Its output is left out: the method of the same name has it.
    */
   "terminal.command": TerminalCommand;
   /** What is printed in a terminal, as plain text: control sequences are taken out. */

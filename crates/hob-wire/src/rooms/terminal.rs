@@ -51,8 +51,9 @@ methods! { "terminal";
         params: HistoryParams, result: TerminalCommands, scope: Control, effect: Pure,
         cli: Cli::Hidden,
     }
-    /// Ends a command: one that waits is dropped, one that runs is interrupted and, if it does not
-    /// heed that, killed. Answers when it has ended.
+    /// Ends a command, or all of hob's in a terminal, and answers when they have ended.
+    /// One that waits is dropped, one that runs is interrupted and, if it does not heed that,
+    /// killed.
     Cancel = "terminal.cancel" {
         params: CancelParams, result: Cancelled, scope: Control, effect: Keyed,
         cli: Cli::Hidden,
@@ -79,8 +80,8 @@ events! { "terminal";
     TerminalStatus = "terminal.status" {
         payload: Terminal, scope: Read, durability: Logged,
     }
-    /// A command has begun or ended, whoever typed it. Its output is left out: `terminal.command`
-    /// has it.
+    /// A command waits, has begun or has ended, whoever typed it.
+    /// Its output is left out: the method of the same name has it.
     TerminalCommandChanged = "terminal.command" {
         payload: TerminalCommand, scope: Control, durability: Logged,
     }
