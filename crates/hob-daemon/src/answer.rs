@@ -61,12 +61,13 @@ impl Awaited<'_> {
         let is_given_up = over
             .as_ref()
             .is_some_and(|view| view.state != RunState::Done);
-        let view = match over.filter(|view| view.state == RunState::Done) {
-            Some(view) => view,
-            None => tokio::select! {
+        let view = if let Some(view) = over.filter(|view| view.state == RunState::Done) {
+            view
+        } else {
+            tokio::select! {
                 ended = self.ended() => ended?,
                 never = self.abort() => never,
-            },
+            }
         };
         let below = match self.store.family_cost(&self.run).await {
             Ok(below) => below,
