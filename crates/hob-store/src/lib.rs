@@ -11,6 +11,7 @@
 //! - `outputs`: what tools said at length, for a while
 //! - `judgements`: stored rules, and the record of every decision
 //! - `schedule`: jobs, and what became of each time they were due
+//! - `terminals`: shells that a person and hob share, and the commands run in them
 //! - `blobs`: what is too large for a row
 //! - `health`, `check`: whether the files are sound
 //! - `settings`: what a person may choose
@@ -49,6 +50,7 @@ mod settings;
 mod shared;
 mod store;
 mod tact;
+mod terminals;
 mod tokens;
 mod value;
 mod wal;
@@ -70,4 +72,7 @@ pub use runs::{
 pub use schedule::{JobRow, NewSlot, Opened, Opening, SLOTS_OPENED_MAX, SlotEnd, SlotRow};
 pub use settings::{KEYS, retention};
 pub use store::{Store, StoreOptions};
+pub use terminals::{
+    CommandRow, CommandWrite, NewCommands, NewTerminal, QueuedCommands, TerminalRow, TerminalWrite,
+};
 pub use tokens::TokenRow;

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_families.sql"),
     include_str!("migrations/0007_loops.sql"),
     include_str!("migrations/0008_schedule.sql"),
+    include_str!("migrations/0009_terminals.sql"),
 ];
 
 /// The schema this program writes.

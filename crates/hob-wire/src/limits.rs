@@ -81,4 +81,14 @@ limits! {
     METADATA_BYTES_MAX: usize = 64 * 1024;
     /// Letters of a text that is spoken at once.
     SPEECH_CHARS_MAX: usize = 1_000;
+    /// Terminals that are alive at once.
+    TERMINALS_MAX: u32 = 64;
+    /// Letters of one command in a terminal.
+    TERMINAL_COMMAND_CHARS_MAX: usize = 8_192;
+    /// Commands of one request to a terminal.
+    TERMINAL_BATCH_MAX: usize = 1_000;
+    /// Commands that wait in one terminal.
+    TERMINAL_QUEUE_MAX: u32 = 2_000;
+    /// Lines of the past that are shown of a terminal at once.
+    TERMINAL_CAPTURE_LINES_MAX: u32 = 20_000;
 }

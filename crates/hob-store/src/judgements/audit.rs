@@ -27,7 +27,7 @@ pub(super) struct Filter {
 pub(super) type Page = (Vec<AuditEntry>, bool);
 
 /// Refuses what is too large before anything is queued; answers about what it takes.
-pub(super) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
+pub(crate) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
     let mut bytes = 0;
     for entry in entries {
         let matter = canonical(&entry.matter).len();
@@ -41,7 +41,7 @@ pub(super) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
     Ok(bytes)
 }
 
-pub(super) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Result<()> {
+pub(crate) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Result<()> {
     let last = batch
         .sql
         .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?

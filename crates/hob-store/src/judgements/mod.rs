@@ -7,7 +7,7 @@
 //! Invariants: a decision, the event that tells of it, the rule that came of it and its entry in
 //! the record are one transaction; entries are only ever added, one after the other, by the writer.
 
-mod audit;
+pub(crate) mod audit;
 mod rules;
 mod words;
 

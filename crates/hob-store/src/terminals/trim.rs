@@ -1,0 +1,100 @@
+//! How much of terminals and commands is kept.
+
+use crate::batch::Batch;
+use crate::error::Trouble;
+use crate::value::int;
+use rusqlite::OptionalExtension;
+
+/// Commands kept of one terminal.
+const COMMANDS_MAX: u64 = 10_000;
+/// Commands of one terminal whose output is kept.
+const OUTPUTS_MAX: u64 = 1_000;
+/// How often old ones are looked for, in commands.
+const EVERY: u64 = 64;
+/// Terminals kept that are gone.
+const ENDED_MAX: u64 = 128;
+/// Commands of terminals that go which are deleted at once.
+const STEP: u64 = 2_000;
+
+/// Takes old commands of a terminal away, now and then.
+pub(super) fn sometimes(batch: &Batch<'_>, terminal: i64, number: u64) -> Result<(), Trouble> {
+    if number.is_multiple_of(EVERY) {
+        commands(batch, terminal, COMMANDS_MAX, OUTPUTS_MAX)?;
+    }
+    Ok(())
+}
+
+pub(super) fn commands(
+    batch: &Batch<'_>,
+    terminal: i64,
+    commands_max: u64,
+    outputs_max: u64,
+) -> Result<(), Trouble> {
+    let beyond = |newest: u64, table: &str| -> rusqlite::Result<Option<i64>> {
+        let select = format!(
+            "SELECT {0} FROM {table} WHERE terminal = ?1 ORDER BY {0} DESC LIMIT 1 OFFSET ?2",
+            if table == "commands" {
+                "number"
+            } else {
+                "command"
+            }
+        );
+        let mut select = batch.sql.prepare_cached(&select)?;
+        let found = select.query_row((terminal, int(newest)), |row| row.get(0));
+        found.optional()
+    };
+    if let Some(oldest) = beyond(outputs_max, "command_outputs")? {
+        batch
+            .sql
+            .prepare_cached("DELETE FROM command_outputs WHERE terminal = ?1 AND command <= ?2")?
+            .execute((terminal, oldest))?;
+    }
+    if let Some(oldest) = beyond(commands_max, "commands")? {
+        batch
+            .sql
+            .prepare_cached(
+                "DELETE FROM commands
+                 WHERE terminal = ?1 AND number <= ?2 AND ended_at IS NOT NULL",
+            )?
+            .execute((terminal, oldest))?;
+        batch
+            .sql
+            .prepare_cached("DELETE FROM command_outputs WHERE terminal = ?1 AND command <= ?2")?
+            .execute((terminal, oldest))?;
+    }
+    Ok(())
+}
+
+/// Takes the oldest of the terminals that are gone away, bit by bit.
+pub(super) fn ended_terminals(batch: &Batch<'_>) -> Result<(), Trouble> {
+    let oldest: Option<i64> = batch
+        .sql
+        .prepare_cached(
+            "SELECT row_id FROM terminals WHERE ended_at IS NOT NULL
+             ORDER BY row_id DESC LIMIT 1 OFFSET ?1",
+        )?
+        .query_row([int(ENDED_MAX)], |row| row.get(0))
+        .optional()?;
+    let Some(oldest) = oldest else {
+        return Ok(());
+    };
+    for table in ["command_outputs", "commands"] {
+        let rows = format!(
+            "DELETE FROM {table} WHERE rowid IN
+             (SELECT rowid FROM {table} WHERE terminal = ?1 LIMIT ?2)"
+        );
+        batch
+            .sql
+            .prepare_cached(&rows)?
+            .execute((oldest, int(STEP)))?;
+    }
+    // With the last of its commands.
+    batch
+        .sql
+        .prepare_cached(
+            "DELETE FROM terminals WHERE row_id = ?1
+             AND NOT EXISTS (SELECT 1 FROM commands WHERE terminal = ?1)",
+        )?
+        .execute([oldest])?;
+    Ok(())
+}

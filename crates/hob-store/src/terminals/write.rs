@@ -1,0 +1,220 @@
+//! Making a terminal, and writing what happened in it.
+
+use super::read;
+use super::trim;
+use super::words::{CommandWrite, NewTerminal, TerminalRow, TerminalWrite};
+use crate::batch::Batch;
+use crate::error::{StoreError, Trouble};
+use crate::events::{Place, encode};
+use crate::value::{int, number, uint};
+use hob_bus::NewEvent;
+use hob_wire::Topic;
+use hob_wire::rooms::terminal::{
+    CommandBy, EVENTS, Terminal, TerminalCommand, TerminalCommandChanged, TerminalState,
+    TerminalStatus,
+};
+use rusqlite::OptionalExtension;
+use std::sync::{Arc, LazyLock};
+
+static SOURCE: LazyLock<Arc<str>> = LazyLock::new(|| EVENTS[0].service.into());
+
+pub(super) fn add(batch: &mut Batch<'_>, new: &NewTerminal) -> Result<TerminalRow, Trouble> {
+    let alive: u64 = batch
+        .sql
+        .prepare_cached("SELECT count(*) FROM terminals WHERE ended_at IS NULL")?
+        .query_row([], |row| number(row, 0))?;
+    if alive >= u64::from(new.live_max) {
+        return Err(StoreError::Conflict(format!(
+            "There are {alive} terminals already, and more are not kept at once. Close some."
+        ))
+        .into());
+    }
+    let of_name = "SELECT 1 FROM terminals WHERE name = ?1 AND ended_at IS NULL";
+    if batch.sql.prepare_cached(of_name)?.exists([&new.name])? {
+        let message = format!("There is a terminal '{}' already.", new.name);
+        return Err(StoreError::Conflict(message).into());
+    }
+    let row_id = batch.sql.prepare_cached(ADD)?.insert(rusqlite::params![
+        new.id,
+        new.name,
+        new.key,
+        new.shell,
+        new.folder,
+        new.columns,
+        new.rows,
+        read::state_name(TerminalState::Starting),
+        int(batch.now_ms),
+    ])?;
+    trim::ended_terminals(batch)?;
+    Ok(TerminalRow {
+        row_id,
+        id: new.id.clone(),
+        key: new.key.clone(),
+        name: new.name.clone(),
+        shell: new.shell.clone(),
+        folder: new.folder.clone(),
+        columns: new.columns,
+        rows: new.rows,
+        state: TerminalState::Starting,
+        detail: None,
+        reached: 0,
+        created_at: batch.now_ms,
+    })
+}
+
+/// The name of a terminal that is alive.
+pub(super) fn alive(batch: &Batch<'_>, terminal: i64) -> Result<String, Trouble> {
+    let name = batch
+        .sql
+        .prepare_cached("SELECT name FROM terminals WHERE row_id = ?1 AND ended_at IS NULL")?
+        .query_row([terminal], |row| row.get(0))
+        .optional()?;
+    name.ok_or_else(|| StoreError::NotFound("This terminal is gone.".to_owned()).into())
+}
+
+pub(super) fn happened(batch: &mut Batch<'_>, happened: &TerminalWrite) -> Result<(), Trouble> {
+    for write in &happened.commands {
+        command(batch, happened.terminal, write)?;
+    }
+    if let Some(reached) = happened.reached {
+        // Never backwards: it is lived through again from here.
+        batch
+            .sql
+            .prepare_cached("UPDATE terminals SET reached = max(reached, ?2) WHERE row_id = ?1")?
+            .execute((happened.terminal, int(reached)))?;
+    }
+    if let Some(status) = &happened.status {
+        terminal(batch, happened.terminal, status)?;
+    }
+    Ok(())
+}
+
+fn terminal(batch: &mut Batch<'_>, row_id: i64, status: &Terminal) -> Result<(), Trouble> {
+    let is_over = matches!(status.state, TerminalState::Lost | TerminalState::Closed);
+    let changed = batch
+        .sql
+        .prepare_cached(STATUS)?
+        .execute(rusqlite::params![
+            row_id,
+            read::state_name(status.state),
+            status.detail,
+            status.folder,
+            status.columns,
+            status.rows,
+            is_over.then_some(int(batch.now_ms)),
+        ])?;
+    if changed > 0 {
+        log::<TerminalStatus>(batch, status)?;
+    }
+    Ok(())
+}
+
+fn command(batch: &mut Batch<'_>, terminal: i64, write: &CommandWrite) -> Result<(), Trouble> {
+    let command = &write.command;
+    let id = &command.id.0.as_bytes()[..];
+    let is_over = command.state.is_final();
+    let ended_at = is_over.then(|| int(command.ended_at.unwrap_or(batch.now_ms)));
+    let mut number: Option<i64> = batch
+        .sql
+        .prepare_cached(CHANGE)?
+        .query_row(
+            rusqlite::params![
+                id,
+                read::command_state_name(command.state),
+                command.command,
+                command.exit_code,
+                command.duration_ms.map(int),
+                command.started_at.map(int),
+                ended_at,
+                int(command.output_bytes),
+                command.truncated,
+                command.detail,
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if number.is_none() && command.by == CommandBy::Person {
+        number = insert_typed(batch, terminal, write, ended_at)?;
+    }
+    // It was written before.
+    let Some(number) = number else {
+        return Ok(());
+    };
+    if let Some(output) = command.output.as_ref().filter(|_| is_over) {
+        batch
+            .sql
+            .prepare_cached(
+                "INSERT OR IGNORE INTO command_outputs (command, terminal, text)
+                 VALUES (?1, ?2, ?3)",
+            )?
+            .execute((number, terminal, output))?;
+    }
+    let told = TerminalCommand {
+        output: None,
+        ..command.clone()
+    };
+    log::<TerminalCommandChanged>(batch, &told)?;
+    trim::sometimes(batch, terminal, uint(number))
+}
+
+/// A line that a person typed has no row before it begins.
+fn insert_typed(
+    batch: &Batch<'_>,
+    terminal: i64,
+    write: &CommandWrite,
+    ended_at: Option<i64>,
+) -> Result<Option<i64>, Trouble> {
+    let command = &write.command;
+    let inserted = batch
+        .sql
+        .prepare_cached(TYPED)?
+        .query_row(
+            rusqlite::params![
+                &command.id.0.as_bytes()[..],
+                terminal,
+                read::by_name(command.by),
+                command.command,
+                read::command_state_name(command.state),
+                command.exit_code,
+                command.duration_ms.map(int),
+                int(command.queued_at),
+                command.started_at.map(int),
+                ended_at,
+                int(command.output_bytes),
+                command.truncated,
+                command.detail,
+                write.shell_id,
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(inserted)
+}
+
+fn log<T: Topic>(batch: &mut Batch<'_>, payload: &T::Payload) -> rusqlite::Result<()>
+where
+    T::Payload: serde::Serialize,
+{
+    let event = NewEvent {
+        source: Arc::clone(&SOURCE),
+        topic: T::SPEC.topic.into(),
+        session: None,
+        payload: Some(encode(payload)),
+    };
+    batch.log(event, Place::Alone).map(drop)
+}
+
+const ADD: &str = "INSERT INTO terminals
+     (id, name, key, shell, folder, columns, rows, state, reached, created_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9)";
+const STATUS: &str = "UPDATE terminals SET state = ?2, detail = ?3, folder = ?4, columns = ?5,
+     rows = ?6, ended_at = ?7 WHERE row_id = ?1 AND ended_at IS NULL";
+const CHANGE: &str = "UPDATE commands SET state = ?2, command = ifnull(?3, command),
+     exit_code = ?4, duration_ms = ?5, started_at = ifnull(?6, started_at), ended_at = ?7,
+     output_bytes = ?8, truncated = ?9, detail = ?10
+     WHERE id = ?1 AND ended_at IS NULL AND state <> ?2 RETURNING number";
+const TYPED: &str = "INSERT INTO commands
+     (id, terminal, by, command, state, exit_code, duration_ms, queued_at, started_at, ended_at,
+      output_bytes, truncated, detail, shell_id)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+     ON CONFLICT (id) DO NOTHING RETURNING number";
