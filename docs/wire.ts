@@ -3535,4 +3535,14 @@ export const LIMITS = {
   metadataBytesMax: 65536,
   /** Letters of a text that is spoken at once. */
   speechCharsMax: 1000,
+  /** Terminals that are alive at once. */
+  terminalsMax: 64,
+  /** Letters of one command in a terminal. */
+  terminalCommandCharsMax: 8192,
+  /** Commands of one request to a terminal. */
+  terminalBatchMax: 1000,
+  /** Commands that wait in one terminal. */
+  terminalQueueMax: 2000,
+  /** Lines of the past that are shown of a terminal at once. */
+  terminalCaptureLinesMax: 20000,
 } as const;

@@ -57,7 +57,7 @@ pub(super) fn command_state_name(state: CommandState) -> &'static str {
     name_of(&COMMAND_STATES, state)
 }
 
-fn name_of<T: PartialEq>(names: &[(T, &'static str)], wanted: T) -> &'static str {
+fn name_of<T: Copy + PartialEq>(names: &[(T, &'static str)], wanted: T) -> &'static str {
     let mut names = names.iter();
     names
         .find(|(one, _)| *one == wanted)
@@ -131,10 +131,11 @@ pub(super) fn history(
     };
     let mut select = sql.prepare_cached(&format!(
         "{COMMAND} WHERE c.number < ?1 AND (?2 IS NULL OR t.name = ?2)
-         ORDER BY c.number DESC LIMIT ?3"
+         AND (?4 IS NULL OR c.key = ?4) ORDER BY c.number DESC LIMIT ?3"
     ))?;
     let most = int(rows_max.saturating_add(1) as u64);
-    let mut rows = select.query((before, &params.name, most))?;
+    let key = &params.idempotency_key;
+    let mut rows = select.query((before, &params.name, most, key))?;
     let mut page = TerminalCommands {
         commands: Vec::new(),
         more: false,
