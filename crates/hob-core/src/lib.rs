@@ -17,6 +17,7 @@
 //! - [`schedule`]: when jobs are due, and what becomes of each time
 //! - [`service`]: when a local service is started, watched, started again or given up
 //! - [`speech`]: a text in pieces to be spoken, and their sound in one file
+//! - [`terminal`]: what a terminal's bytes say: marks, the screen, what a command printed
 //! - [`turn`]: what an agent run does next
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
@@ -38,4 +39,5 @@ pub mod rounds;
 pub mod schedule;
 pub mod service;
 pub mod speech;
+pub mod terminal;
 pub mod turn;
