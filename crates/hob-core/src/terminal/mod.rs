@@ -5,6 +5,7 @@
 //! - [`screen`]: the screen a terminal shows, with the lines that scrolled off it
 //! - [`printed`]: what one command printed, by its beginning and its end
 //! - [`plain`]: a stream without its control sequences
+//! - [`desk`]: whose turn it is, when a command is handed over, how one is ended
 //!
 //! Invariants: every byte is somebody else's, so no bytes make any of these panic, grow without
 //! bound or answer; and how the bytes are cut into pieces changes nothing.
@@ -12,6 +13,7 @@
 mod canvas;
 mod cell;
 mod control;
+pub mod desk;
 mod past;
 pub mod plain;
 pub mod printed;

@@ -1,0 +1,188 @@
+//! The desk in front of a shell that does anything at any time, and of marks that mean nothing.
+
+use super::{Before, Desk, Effect, Event, Handed, Job, Who};
+use hob_wire::id::CommandId;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const JOBS: u64 = 4;
+
+fn job(number: u64, chain: bool, timed: bool) -> Job {
+    let id = format!("00000000-0000-7000-8000-{number:012}");
+    Job {
+        id: id.parse().unwrap(),
+        number,
+        chain: chain.then_some(1),
+        timeout_ms: timed.then_some(1_500),
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Turn {
+    Queued(u64),
+    Began(String),
+    Ended(String, i32),
+    Taken(String),
+    Prompt,
+    Incomplete,
+    Skipped,
+    Cancel(Option<u64>),
+    Wait(u64),
+    Live(Option<(u64, bool)>),
+    Left,
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => (1..=JOBS).prop_map(|number| job(number, false, false).id.to_string()),
+        2 => (1..=2u64).prop_map(|line| format!("p1.{line}")),
+        1 => Just("nonsense".to_owned()),
+    ]
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    prop_oneof![
+        4 => (1..=JOBS).prop_map(Turn::Queued),
+        4 => name().prop_map(Turn::Began),
+        4 => (name(), 0..3i32).prop_map(|(name, status)| Turn::Ended(name, status)),
+        2 => name().prop_map(Turn::Taken),
+        6 => Just(Turn::Prompt),
+        1 => Just(Turn::Incomplete),
+        1 => Just(Turn::Skipped),
+        1 => proptest::option::of(1..=JOBS).prop_map(Turn::Cancel),
+        3 => (0..20_000u64).prop_map(Turn::Wait),
+        2 => proptest::option::of((1..=JOBS, any::<bool>())).prop_map(Turn::Live),
+        1 => Just(Turn::Left),
+    ]
+}
+
+/// What must hold of all effects together.
+#[derive(Default)]
+struct Ledger {
+    queued: Vec<CommandId>,
+    began: BTreeMap<CommandId, u32>,
+    ended: BTreeMap<CommandId, u32>,
+    /// What the shell was given, until it ended.
+    given: Option<CommandId>,
+    line_runs: bool,
+    is_live: bool,
+    is_over: bool,
+}
+
+impl Ledger {
+    fn note(&mut self, effect: Effect) -> Result<(), TestCaseError> {
+        match effect {
+            Effect::HandOver(id) => {
+                prop_assert!(self.is_live && !self.line_runs && !self.is_over);
+                prop_assert_eq!(self.given, None, "two commands at once");
+                prop_assert!(!self.ended.contains_key(&id));
+                prop_assert!(!self.began.contains_key(&id), "run twice");
+                self.given = Some(id);
+            }
+            Effect::Nudge => prop_assert!(self.is_live && !self.line_runs && !self.is_over),
+            Effect::Interrupt | Effect::Terminate | Effect::Kill => {
+                prop_assert!(self.is_live && !self.line_runs && !self.is_over);
+            }
+            Effect::Withdraw => prop_assert!(self.is_live && !self.is_over),
+            Effect::Began(Who::Hob(id)) => {
+                prop_assert!(!self.ended.contains_key(&id));
+                *self.began.entry(id).or_default() += 1;
+                prop_assert_eq!(self.began[&id], 1);
+                prop_assert!(!self.line_runs);
+                // Another life gave it, if this one did not.
+                self.given = Some(id);
+            }
+            Effect::Ended(Who::Hob(id), end) => {
+                prop_assert!(end.state.is_final());
+                prop_assert!(self.queued.contains(&id));
+                *self.ended.entry(id).or_default() += 1;
+                prop_assert_eq!(self.ended[&id], 1, "ended twice");
+                self.given = self.given.filter(|given| *given != id);
+            }
+            Effect::Began(Who::Person) => {
+                prop_assert!(!self.line_runs);
+                self.line_runs = true;
+            }
+            Effect::Ended(Who::Person, end) => {
+                prop_assert!(end.state.is_final() && self.line_runs);
+                self.line_runs = false;
+            }
+            Effect::Over(_) => {
+                prop_assert!(!self.is_over);
+                self.is_over = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn live(turns: &[Turn], marks: (bool, bool)) -> Result<(), TestCaseError> {
+    let mut desk = Desk::new(Before::Starting, Vec::new(), 0);
+    let mut ledger = Ledger::default();
+    let mut now_ms = 0;
+    let last = [Turn::Live(None), Turn::Left];
+    for turn in turns.iter().chain(&last) {
+        let mut out = Vec::new();
+        let event = match turn {
+            Turn::Queued(number) => {
+                let job = job(*number, marks.0, marks.1);
+                if ledger.queued.contains(&job.id) {
+                    continue;
+                }
+                ledger.queued.push(job.id);
+                Event::Queued(job)
+            }
+            Turn::Began(id) => Event::Began { id, ago_ms: 0 },
+            Turn::Ended(id, status) => Event::Ended {
+                id,
+                status: *status,
+            },
+            Turn::Taken(id) => Event::Taken { id },
+            Turn::Prompt => Event::Prompt,
+            Turn::Incomplete => Event::Incomplete,
+            Turn::Skipped => Event::Skipped,
+            Turn::Cancel(which) => Event::Cancel(which.map(|number| job(number, false, false).id)),
+            Turn::Wait(ms) => {
+                now_ms += ms;
+                Event::Tick
+            }
+            Turn::Live(handed) => {
+                if ledger.is_live {
+                    continue;
+                }
+                ledger.is_live = true;
+                Event::Live(handed.map(|(number, is_there)| Handed {
+                    id: job(number, false, false).id,
+                    is_there,
+                }))
+            }
+            Turn::Left => Event::Left { status: 0 },
+        };
+        desk.step(event, now_ms, &mut out);
+        for effect in out {
+            ledger.note(effect)?;
+        }
+        // What is due in the past would never let the driver sleep.
+        let due_ms = desk.due_ms();
+        if matches!(turn, Turn::Wait(_)) {
+            prop_assert!(due_ms.is_none_or(|due_ms| due_ms > now_ms), "{:?}", desk);
+        }
+    }
+    for id in &ledger.queued {
+        prop_assert_eq!(ledger.ended.get(id), Some(&1), "never ended");
+    }
+    prop_assert!(!ledger.line_runs && ledger.is_over);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn whatever_comes_in_whatever_order(
+        turns in proptest::collection::vec(turn(), 0..60),
+        marks in any::<(bool, bool)>(),
+    ) {
+        live(&turns, marks)?;
+    }
+}
