@@ -143,7 +143,8 @@ impl<P: Past> Canvas<P> {
     // Moving.
 
     pub(super) fn linefeed(&mut self, wrapped: bool) {
-        self.rows[self.cursor.row].wrapped = wrapped;
+        // A newline does not end what was wrapped once: tmux keeps it so, for shells that redraw.
+        self.rows[self.cursor.row].wrapped |= wrapped;
         if self.cursor.row == self.region.1 {
             self.scroll_up();
         } else if self.cursor.row + 1 < self.rows.len() {
@@ -243,8 +244,8 @@ impl<P: Past> Canvas<P> {
         for row in self.rows.range_mut(from..to) {
             *row = Row::default();
         }
-        if from < to && from > 0 {
-            self.rows[from - 1].wrapped = false;
+        if from < to {
+            self.unwrap_row_above(from);
         }
     }
 
@@ -295,6 +296,7 @@ impl<P: Past> Canvas<P> {
             self.rows.remove(bottom);
             self.rows.insert(row, Row::default());
         }
+        self.unwrap_row_above(row);
     }
 
     pub(super) fn delete_rows(&mut self, count: usize) {
@@ -302,6 +304,16 @@ impl<P: Past> Canvas<P> {
         for _ in 0..count.min(bottom + 1 - row) {
             self.rows.remove(row);
             self.rows.insert(bottom, Row::default());
+        }
+        self.unwrap_row_above(row);
+    }
+
+    /// The text above a row that is another one now does not go on in it.
+    fn unwrap_row_above(&mut self, row: usize) {
+        match row.checked_sub(1) {
+            Some(above) => self.rows[above].wrapped = false,
+            None if self.behind.is_none() => self.past.unwrap(),
+            None => {}
         }
     }
 
@@ -328,6 +340,7 @@ impl<P: Past> Canvas<P> {
         let (top, bottom) = self.region;
         self.rows.remove(bottom);
         self.rows.insert(top, Row::default());
+        self.unwrap_row_above(top);
     }
 
     pub(super) fn set_region(&mut self, top: usize, bottom: usize) {

@@ -160,16 +160,12 @@ impl Row {
         }
     }
 
-    /// Blanks the columns of a range.
+    /// Blanks the columns of a range. What was written once counts as written.
     pub(super) fn erase(&mut self, from: usize, to: usize) {
-        if from >= self.cells.len() || from >= to {
-            return;
-        }
-        self.split(from);
-        self.split(to);
-        if to >= self.cells.len() {
-            self.cells.truncate(from);
-        } else {
+        let to = to.min(self.cells.len());
+        if from < to {
+            self.split(from);
+            self.split(to);
             self.cells[from..to].fill(Cell::BLANK);
         }
     }
@@ -186,10 +182,12 @@ impl Row {
 
     /// Moves what is right of some columns to the left over them.
     pub(super) fn delete(&mut self, column: usize, count: usize, columns: usize) {
+        let len = self.cells.len();
         self.pad(columns);
         self.split(column);
         self.split(column + count);
         self.cells.drain(column..column + count);
+        self.pad(len);
     }
 
     pub(super) fn truncate(&mut self, columns: usize) {

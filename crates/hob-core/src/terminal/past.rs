@@ -45,6 +45,9 @@ pub(super) trait Past {
 
     fn clear(&mut self);
 
+    /// The newest line does not go on in the first row any more.
+    fn unwrap(&mut self);
+
     /// Takes the newest line back, if it scrolled off: the screen grows.
     fn pull(&mut self) -> Option<Line> {
         None
@@ -109,6 +112,12 @@ impl Past for History {
         self.scrolled = 0;
     }
 
+    fn unwrap(&mut self) {
+        if let Some(line) = self.lines.back_mut() {
+            line.wrapped = false;
+        }
+    }
+
     fn pull(&mut self) -> Option<Line> {
         self.scrolled = self.scrolled.checked_sub(1)?;
         let line = self.lines.pop_back()?;
@@ -137,6 +146,8 @@ pub(super) struct Ends {
     head: String,
     tail: String,
     left_out: u64,
+    /// Whether the last line goes on.
+    open: bool,
 }
 
 impl Ends {
@@ -146,6 +157,7 @@ impl Ends {
             head: String::new(),
             tail: String::new(),
             left_out: 0,
+            open: false,
         }
     }
 
@@ -190,8 +202,9 @@ impl Past for Ends {
     fn push(&mut self, row: &Row) {
         let text = row.text();
         self.add(shown(&text, row.wrapped));
+        self.open = true;
         if !row.wrapped {
-            self.add("\n");
+            self.unwrap();
         }
     }
 
@@ -199,5 +212,12 @@ impl Past for Ends {
         self.head.clear();
         self.tail.clear();
         self.left_out = 0;
+        self.open = false;
+    }
+
+    fn unwrap(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.add("\n");
+        }
     }
 }

@@ -1,0 +1,4 @@
+//! The mind beside the world it mirrors.
+
+#[cfg(test)]
+mod mirror;
