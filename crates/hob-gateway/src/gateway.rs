@@ -8,7 +8,8 @@ use crate::keeper::Keeper;
 use crate::origin::HostList;
 use crate::shared::Shared;
 use crate::{
-    address, agentloop, hooks, kin, listener, looprunner, owner, settings, tokens, unix, vargos,
+    address, agentloop, archy, hooks, kin, listener, looprunner, owner, settings, tokens, unix,
+    vargos,
 };
 use hob_bus::Bus;
 use hob_kit::clock::Clock;
@@ -73,6 +74,8 @@ pub struct Gateway {
     address: SocketAddr,
     /// The opt-in listeners, each by its surface.
     dialects: Vec<(&'static str, SocketAddr)>,
+    /// Archy's, or why it is not open.
+    archy: Option<String>,
     socket: PathBuf,
     accepting: CancellationToken,
 }
@@ -110,6 +113,7 @@ impl Gateway {
                 agentloop::announce(address, path, &shared);
             }
         }
+        let archy = open_archy(&parts, &shared).await;
 
         let site = Arc::new(Site::new(Desk {
             shared: Arc::clone(&shared),
@@ -134,6 +138,7 @@ impl Gateway {
         Ok(Gateway {
             address,
             dialects,
+            archy,
             socket,
             accepting: shared.accepting.clone(),
         })
@@ -152,6 +157,8 @@ impl Gateway {
         ];
         let dialects = self.dialects.iter();
         listeners.extend(dialects.map(|(surface, address)| format!("{surface} {address}")));
+        let archy = self.archy.iter();
+        listeners.extend(archy.map(|archy| format!("{} {archy}", archy::SURFACE)));
         listeners
     }
 
@@ -284,6 +291,20 @@ async fn open_dialect(
     shared.tasks.spawn("dialect-listener", accept);
     kin::announce(dialect.clients, address);
     Ok(address)
+}
+
+/// Opens Archy's socket, if it is wanted. Its place may be anybody's, `/tmp` for one: what is found
+/// there must not keep the house from opening, and is told instead.
+async fn open_archy(parts: &GatewayParts<'_>, shared: &Arc<Shared>) -> Option<String> {
+    let path = settings::archy_socket(&parts.settings.borrow())?;
+    let shown = path.display().to_string();
+    match archy::open(path, shared).await {
+        Ok(()) => Some(shown),
+        Err(refused) => {
+            tracing::warn!("Archy's socket was not opened: {refused}");
+            Some(format!("not open: {refused}"))
+        }
+    }
 }
 
 /// Applies the live settings that the bus itself holds.

@@ -5,7 +5,7 @@
 //! - `listener`, `unix`, `vargos`: the ways in; `websocket`, `lines`: the two framings
 //! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
 //!   ask
-//! - `agentloop`, `looprunner`: other programs' dialects; `kin`: who is let in without a token,
+//! - `agentloop`, `archy`, `looprunner`: other programs' dialects; `kin`: who is let in without a token,
 //!   where that is granted; `hooks`: other systems that call a job by its own secret
 //! - `openai`: the surface at `/v1`; `line`: a link for one answer; `event_stream`: one in pieces;
 //!   `speech`: `/tts` and `/v1/audio/speech`; `patience`: peers that stop reading
@@ -17,6 +17,7 @@
 
 mod address;
 mod agentloop;
+mod archy;
 mod book;
 pub mod credential;
 mod door;

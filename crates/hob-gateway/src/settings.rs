@@ -2,9 +2,12 @@
 
 use crate::address;
 use hob_kit::settings::{Key, Kind, Origin, Settings};
-use hob_wire::limits;
+use hob_wire::{archy, limits};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Letters of a terminal's name.
+const SESSION_CHARS_MAX: usize = 64;
 
 pub const KEYS: &[Key] = &[
     Key::new(
@@ -69,6 +72,16 @@ pub const KEYS: &[Key] = &[
         "An HTTP listener for Loop Runner's clients, which can send no token. Setting it is the grant: any program of your user may then set, start and stop the loop 'default', its monitor command included, which runs in the sandbox.",
     ),
     Key::new(
+        "listen.archy",
+        Kind::Checked {
+            expects: "the whole path of a socket such as /tmp/archy.sock, or nothing",
+            check: check_optional_path,
+        },
+        "",
+        "A unix socket for Archy's clients, which can send no token. Setting it, here or by ARCHY_SOCKET, is the grant: any program of your user may then type into your terminals, read them, and open windows and applications. A dead socket of yours that is found there is replaced; anything else stays, and the listener is not opened.",
+    )
+    .alias("ARCHY_SOCKET"),
+    Key::new(
         "gateway.ping_interval",
         Kind::Duration {
             min_ms: 100,
@@ -97,6 +110,69 @@ pub const KEYS: &[Key] = &[
         "20000",
         "Connections at once, over all listeners.",
     ),
+    Key::new(
+        "archy.session",
+        Kind::Checked {
+            expects: "the name of a terminal: letters, digits, '-' and '_'",
+            check: check_session,
+        },
+        archy::DEFAULT_SESSION,
+        "The terminal that Archy's clients mean when they name no session.",
+    )
+    .alias("ARCHY_TMUX_SESSION")
+    .live(),
+    Key::new(
+        "archy.capture_lines",
+        Kind::Integer {
+            min: 1,
+            max: 20_000,
+        },
+        "100",
+        "Lines of the past that 'capture' shows an Archy client that says no number.",
+    )
+    .alias("ARCHY_CAPTURE_LINES")
+    .live(),
+    Key::new(
+        "archy.request_bytes",
+        Kind::Integer {
+            min: 256,
+            max: 1_048_576,
+        },
+        "8192",
+        "Bytes of one request of an Archy client. A batch of long commands needs more than the default.",
+    )
+    .alias("ARCHY_BUFFER_SIZE")
+    .live(),
+    Key::new(
+        "archy.terminal",
+        Kind::Text,
+        "",
+        "The program of windows that are opened for Archy's clients; that of 'terminal.window' when empty.",
+    )
+    .alias("ARCHY_TERMINAL")
+    .not_over_wire(),
+    Key::new(
+        "archy.max_wait_seconds",
+        Kind::Integer {
+            min: 1,
+            max: archy::WAIT_SECONDS_MAX,
+        },
+        "600",
+        "How long 'wait_for_prompt' and 'execute_analyzed' wait for an Archy client that does not say, in seconds; 'execute_and_wait' waits as long, but no more than 300.",
+    )
+    .alias("ARCHY_MAX_WAIT")
+    .live(),
+    Key::new(
+        "archy.poll_interval_ms",
+        Kind::Integer {
+            min: archy::LOOK_MS_MIN,
+            max: 60_000,
+        },
+        "500",
+        "Milliseconds between two looks at a session of an Archy client whose shell is only starting. The end of a command is told by the shell and not looked for.",
+    )
+    .alias("ARCHY_POLL_INTERVAL")
+    .live(),
 ];
 
 pub(crate) fn ping_interval(settings: &Settings) -> Duration {
@@ -127,6 +203,36 @@ pub(crate) fn vargos_address(settings: &Settings) -> Option<String> {
 /// The address of the listener for Loop Runner's clients, if one was opened.
 pub(crate) fn looprunner_address(settings: &Settings) -> Option<String> {
     given(settings, "listen.looprunner")
+}
+
+/// The socket of Archy's clients, if one was opened.
+pub(crate) fn archy_socket(settings: &Settings) -> Option<PathBuf> {
+    given(settings, "listen.archy").map(PathBuf::from)
+}
+
+pub(crate) fn archy_session(settings: &Settings) -> &str {
+    settings.text("archy.session")
+}
+
+pub(crate) fn archy_capture_lines(settings: &Settings) -> u64 {
+    settings.u64("archy.capture_lines")
+}
+
+pub(crate) fn archy_request_bytes(settings: &Settings) -> usize {
+    settings.usize("archy.request_bytes")
+}
+
+/// The program of windows for Archy's clients, if a person chose one.
+pub(crate) fn archy_terminal(settings: &Settings) -> Option<&str> {
+    Some(settings.text("archy.terminal")).filter(|program| !program.is_empty())
+}
+
+pub(crate) fn archy_max_wait_seconds(settings: &Settings) -> u64 {
+    settings.u64("archy.max_wait_seconds")
+}
+
+pub(crate) fn archy_poll_interval_ms(settings: &Settings) -> u64 {
+    settings.u64("archy.poll_interval_ms")
 }
 
 fn given(settings: &Settings, key: &str) -> Option<String> {
@@ -167,4 +273,21 @@ fn check_optional_port(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("'{text}' is no port"))
+}
+
+fn check_optional_path(text: &str) -> Result<(), String> {
+    if text.is_empty() || text.starts_with('/') {
+        return Ok(());
+    }
+    Err(format!(
+        "'{text}' is not a whole path, which begins with '/'"
+    ))
+}
+
+fn check_session(text: &str) -> Result<(), String> {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    if (1..=SESSION_CHARS_MAX).contains(&text.len()) && text.chars().all(is_allowed) {
+        return Ok(());
+    }
+    Err(format!("'{text}' is not the name of a terminal"))
 }

@@ -27,6 +27,8 @@ use tokio::time::timeout;
 
 /// Time until the first line must have come.
 const AUTH_MS_MAX: u64 = 10_000;
+/// Of a socket that is private to its user.
+pub(crate) const SOCKET_MODE: u32 = 0o600;
 /// Time to write a refusal before the socket is closed.
 const GOODBYE: Duration = Duration::from_millis(400);
 
@@ -37,7 +39,11 @@ pub(crate) fn bind(path: &Path, _lock: &HomeLock) -> Result<UnixListener, Gatewa
         source,
     };
     let open = hob_kit::failpoint::broken(46);
-    let (directory_mode, socket_mode) = if open { (0o755, 0o666) } else { (0o700, 0o600) };
+    let (directory_mode, socket_mode) = if open {
+        (0o755, 0o666)
+    } else {
+        (0o700, SOCKET_MODE)
+    };
     if let Some(directory) = path.parent() {
         set_mode(directory, directory_mode).map_err(failed)?;
     }
@@ -47,7 +53,7 @@ pub(crate) fn bind(path: &Path, _lock: &HomeLock) -> Result<UnixListener, Gatewa
     Ok(listener)
 }
 
-fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
@@ -96,7 +102,8 @@ pub(crate) async fn accept(
     let _ = std::fs::remove_file(path);
 }
 
-fn is_ours(stream: &UnixStream) -> bool {
+/// Whether the kernel says that the peer is our own user.
+pub(crate) fn is_ours(stream: &UnixStream) -> bool {
     let ours = rustix::process::geteuid().as_raw();
     hob_kit::failpoint::broken(46) || stream.peer_cred().is_ok_and(|peer| peer.uid() == ours)
 }

@@ -10,7 +10,7 @@
 //! - [`looping`]: what a loop can be set to, what it is doing, why it ended
 //! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
 //! - [`analysis`]: what the output of a command says
-//! - [`agentloop`], [`looprunner`]: the words of clients that speak another protocol
+//! - [`agentloop`], [`archy`], [`looprunner`]: the words of clients that speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
 //!
 //! Invariants: nothing here acts (no I/O, no clock, no randomness); params refuse unknown
@@ -19,6 +19,7 @@
 
 pub mod agentloop;
 pub mod analysis;
+pub mod archy;
 pub mod catalog;
 pub mod content;
 pub mod error;

@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 mod agentloop;
+#[cfg(test)]
+mod archy;
 mod credentials;
 #[cfg(test)]
 mod hooks;

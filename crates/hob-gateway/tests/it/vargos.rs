@@ -118,7 +118,7 @@ async fn another_user_is_turned_away() {
 }
 
 /// Runs `act` on a thread of its own that has become another user.
-fn as_nobody(act: impl FnOnce() -> Vec<u8> + Send + 'static) -> Vec<u8> {
+pub(crate) fn as_nobody<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     use rustix::process::Uid;
     let thread = std::thread::spawn(move || {
         let nobody = Uid::from_raw(65_534);
