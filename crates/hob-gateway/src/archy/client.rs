@@ -14,6 +14,8 @@ use tokio::net::UnixStream;
 
 /// Between two looks whether a client that waits is still there.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long one call waits at the most.
+const TURN_MAX: Duration = Duration::from_secs(1);
 
 /// Why a request has no answer of its action's own.
 #[derive(Debug)]
@@ -74,9 +76,9 @@ impl<'c> Client<'c> {
         Ok(found.find(|it| it.name == session && lives(it)))
     }
 
-    /// How long one call may wait: less than the bus waits for its answer.
+    /// How long one call may wait: less than the bus waits for its answer, and so short that no
+    /// wait holds up the end of the house.
     pub(crate) fn turn(&self) -> Duration {
-        const TURN_MAX: Duration = Duration::from_secs(30);
         let silence = settings::request_timeout_ms(&self.settings);
         Duration::from_millis(silence / 2).min(TURN_MAX)
     }

@@ -200,9 +200,9 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
     let room = answer::<terminal::Open>(room, rooms, Rooms::open);
     let room = answer::<terminal::Close>(room, rooms, Rooms::close);
     let room = answer::<terminal::List>(room, rooms, |rooms, _| {
-        let terminals = rooms.state.lock().unwrap().terminals.values().cloned();
+        let state = rooms.state.lock().unwrap();
         Ok(Terminals {
-            terminals: terminals.collect(),
+            terminals: state.terminals.values().cloned().collect(),
             socket: "/nowhere".to_owned(),
             tmux: None,
             problem: None,
