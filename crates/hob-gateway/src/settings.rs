@@ -125,7 +125,7 @@ pub const KEYS: &[Key] = &[
         "archy.capture_lines",
         Kind::Integer {
             min: 1,
-            max: 20_000,
+            max: limits::TERMINAL_CAPTURE_LINES_MAX as u64,
         },
         "100",
         "Lines of the past that 'capture' shows an Archy client that says no number.",

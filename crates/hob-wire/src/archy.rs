@@ -11,23 +11,13 @@ use serde_json::Value;
 
 /// The session that is meant when none is named.
 pub const DEFAULT_SESSION: &str = "archy_session";
-/// Lines of the past a capture shows when it says no number.
-pub const CAPTURE_LINES: u64 = 100;
-/// Bytes of one request.
-pub const REQUEST_BYTES: u64 = 8_192;
-/// Letters of one command.
-pub const COMMAND_CHARS_MAX: usize = 8_192;
 /// Bytes of the name of a session or an application.
 pub const NAME_BYTES_MAX: usize = 255;
-/// Seconds that waiting takes when a request does not say how long.
-pub const WAIT_SECONDS: u64 = 600;
-/// The same for `execute_and_wait`.
+/// Seconds that `execute_and_wait` waits when a request does not say how long.
 pub const EXECUTE_WAIT_SECONDS: u64 = 300;
 /// Seconds that a request may have waited for at the most.
 pub const WAIT_SECONDS_MAX: u64 = 3_600;
-/// Milliseconds between two looks, where there is nothing to wait for but looking.
-pub const LOOK_MS: u64 = 500;
-/// The least of it that a request may ask for.
+/// Milliseconds between two looks that a request may ask for at the least.
 pub const LOOK_MS_MIN: u64 = 100;
 
 pub const UNKNOWN_ACTION: &str = "Unknown action";

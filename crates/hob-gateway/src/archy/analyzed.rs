@@ -61,9 +61,9 @@ pub(crate) fn timed_out(command: &str, running: TerminalCommand) -> Answer {
 }
 
 /// A request that came to nothing.
-pub(crate) fn failed(command: &str, why: String) -> Answer {
+pub(crate) fn failed(command: &str, why: &str) -> Answer {
     let facts = json!({ "error": why });
-    unread(command, Status::Error, &why, facts, String::new())
+    unread(command, Status::Error, why, facts, String::new())
 }
 
 /// The end of a long text, from the beginning of a line on.
@@ -203,9 +203,10 @@ impl Shown {
     }
 
     fn line(&mut self, colour: &str, text: &str) {
-        let _ = match self.colours && !colour.is_empty() {
-            true => writeln!(self.text, "{colour}{text}{PLAIN}"),
-            false => writeln!(self.text, "{text}"),
+        let _ = if self.colours && !colour.is_empty() {
+            writeln!(self.text, "{colour}{text}{PLAIN}")
+        } else {
+            writeln!(self.text, "{text}")
         };
     }
 

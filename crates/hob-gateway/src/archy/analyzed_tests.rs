@@ -29,6 +29,11 @@ fn command(state: CommandState, exit_code: Option<i32>) -> TerminalCommand {
     }
 }
 
+fn numbered(before: &str, lines: usize) -> String {
+    let lines: Vec<_> = (0..lines).map(|line| format!("{before}{line}")).collect();
+    lines.join("\n") + "\n"
+}
+
 fn shown(answer: Answer) -> Value {
     serde_json::to_value(answer).unwrap()
 }
@@ -102,7 +107,7 @@ fn what_is_unknown_is_not_claimed() {
     assert_eq!(answer["error"], "Command timeout - may still be running");
     assert_eq!(answer["structured"]["partial_output"], "/dev/sda 95%\n");
 
-    let answer = shown(failed("", "Missing command parameter".to_owned()));
+    let answer = shown(failed("", "Missing command parameter"));
     assert_eq!(answer["status"], "error");
     assert_eq!(answer["error"], "Missing command parameter");
     assert_eq!(answer["output"], json!(null));
@@ -111,7 +116,7 @@ fn what_is_unknown_is_not_claimed() {
 
 #[test]
 fn eyes_get_the_beginning_of_much() {
-    let output: String = (0..500).map(|line| format!("{line}\n")).collect();
+    let output = numbered("", 500);
     let answer = shown(seen("seq", output, None));
     let display = answer["display_plain"].as_str().unwrap();
     assert!(display.contains("\n199\n… 300 more lines\n"), "{display}");
@@ -121,7 +126,7 @@ fn eyes_get_the_beginning_of_much() {
 #[test]
 fn of_a_long_capture_the_latest_lines_stay() {
     assert_eq!(latest("short\n"), "short\n");
-    let long: String = (0..400_000).map(|line| format!("ä{line}\n")).collect();
+    let long = numbered("ä", 400_000);
     let kept = latest(&long);
     assert!(kept.len() <= TEXT_BYTES_MAX);
     assert!(

@@ -23,9 +23,10 @@ pub(crate) async fn execute(client: &Client<'_>, data: Fields<'_>) -> Result<Ans
     let session = data.session(&client.settings)?;
     let until = Instant::now() + data.max_wait(WAIT_SECONDS)?;
     let lines: Vec<String> = wanted.iter().map(|it| it.command.clone()).collect();
-    let ids = match lines.is_empty() {
-        true => Vec::new(),
-        false => commands::typed(client, session, lines).await?,
+    let ids = if lines.is_empty() {
+        Vec::new()
+    } else {
+        commands::typed(client, session, lines).await?
     };
     let mut results = Vec::with_capacity(ids.len());
     for (one, id) in wanted.into_iter().zip(ids) {

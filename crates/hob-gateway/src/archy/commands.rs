@@ -6,13 +6,11 @@ use crate::archy::fields::Fields;
 use crate::archy::waiting;
 use crate::settings;
 use hob_wire::archy::{Answer, COMMAND_MISSING, COMMAND_REQUIRED, EXECUTE_WAIT_SECONDS, Response};
+use hob_wire::limits::TERMINAL_CAPTURE_LINES_MAX;
 use hob_wire::rooms::terminal::{self, AnalyzeParams, CaptureParams, ExecuteParams};
 use hob_wire::{CommandId, WireError};
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// Lines of the past that a terminal shows at the most.
-const CAPTURE_LINES_MAX: u64 = 20_000;
 
 /// `execute`: typed, and not waited for.
 pub(crate) async fn execute(client: &Client<'_>, data: Fields<'_>) -> Result<Response, Failure> {
@@ -58,7 +56,7 @@ pub(crate) async fn execute_and_wait(
 async fn run(client: &Client<'_>, data: Fields<'_>, seconds: u64) -> Result<Answer, Failure> {
     let named = data.text("command").ok().flatten().unwrap_or_default();
     match try_run(client, data, seconds).await {
-        Err(Failure::Said(why)) => Ok(analyzed::failed(named, why)),
+        Err(Failure::Said(why)) => Ok(analyzed::failed(named, &why)),
         done => done,
     }
 }
@@ -99,9 +97,11 @@ pub(crate) async fn captured(
     session: String,
     lines: u64,
 ) -> Result<String, WireError> {
-    let lines = u32::try_from(lines.min(CAPTURE_LINES_MAX)).ok();
-    let name = Some(session);
-    let params = CaptureParams { name, lines };
+    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+    let params = CaptureParams {
+        name: Some(session),
+        lines: Some(lines.min(TERMINAL_CAPTURE_LINES_MAX)),
+    };
     Ok(client.call::<terminal::Capture>(&params).await?.text)
 }
 
@@ -111,7 +111,7 @@ pub(crate) async fn capture_analyzed(
 ) -> Result<Answer, Failure> {
     let named = data.text("command").ok().flatten().unwrap_or_default();
     match try_capture(client, data, named).await {
-        Err(Failure::Said(why)) => Ok(analyzed::failed(named, why)),
+        Err(Failure::Said(why)) => Ok(analyzed::failed(named, &why)),
         done => done,
     }
 }

@@ -6,9 +6,10 @@
 use crate::settings;
 use hob_kit::settings::Settings;
 use hob_wire::archy::{
-    COMMAND_CHARS_MAX, COMMAND_EMPTY, COMMAND_TOO_LONG, COMMAND_WITH_NUL, LOOK_MS_MIN,
-    NAME_BYTES_MAX, WAIT_SECONDS_MAX,
+    COMMAND_EMPTY, COMMAND_TOO_LONG, COMMAND_WITH_NUL, LOOK_MS_MIN, NAME_BYTES_MAX,
+    WAIT_SECONDS_MAX,
 };
+use hob_wire::limits::TERMINAL_COMMAND_CHARS_MAX;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -94,7 +95,7 @@ pub(crate) fn check_command(command: &str) -> Result<(), String> {
         COMMAND_EMPTY
     } else if command.contains('\0') {
         COMMAND_WITH_NUL
-    } else if command.chars().count() > COMMAND_CHARS_MAX {
+    } else if command.chars().count() > TERMINAL_COMMAND_CHARS_MAX {
         COMMAND_TOO_LONG
     } else {
         return Ok(());

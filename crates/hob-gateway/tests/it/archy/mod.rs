@@ -1,9 +1,11 @@
 //! Archy's socket, with terminals and a desktop behind it that do as they are told.
 
 mod actions;
+mod desktop;
 mod place;
 mod rooms;
 mod talk;
+mod wrong;
 
 use crate::house::House;
 use rooms::Rooms;
@@ -84,14 +86,19 @@ async fn read_all(stream: &mut UnixStream) -> String {
 }
 
 /// The plain answer.
-fn plain(success: bool, output: Value, error: Value, exists: Value) -> Value {
-    json!({ "success": success, "output": output, "error": error, "exists": exists })
+fn plain<T: Into<Option<bool>>>(
+    success: bool,
+    texts: (Option<&str>, Option<&str>),
+    exists: T,
+) -> Value {
+    let (output, error) = texts;
+    json!({ "success": success, "output": output, "error": error, "exists": exists.into() })
 }
 
 fn said(output: &str) -> Value {
-    plain(true, json!(output), Value::Null, Value::Null)
+    plain(true, (Some(output), None), None)
 }
 
 fn failed(error: &str) -> Value {
-    plain(false, Value::Null, json!(error), Value::Null)
+    plain(false, (None, Some(error)), None)
 }

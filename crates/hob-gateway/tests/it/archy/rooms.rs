@@ -98,7 +98,7 @@ impl Rooms {
             .entry(name.clone())
             .or_insert_with(|| blank(&name));
         let lines = params.command.into_iter().chain(params.commands);
-        let made: Vec<_> = lines.map(|line| begun(&name, line)).collect();
+        let made: Vec<_> = lines.map(|line| begun(&name, &line)).collect();
         if let Some(held) = made.iter().find(|it| !it.state.is_final()) {
             (terminal.state, terminal.running) = (TerminalState::Busy, Some(held.id));
         }
@@ -302,7 +302,7 @@ fn answer<M: Method>(
 }
 
 /// A command whose words say how it ends; `hold` does when it is let.
-fn begun(terminal: &str, line: String) -> TerminalCommand {
+fn begun(terminal: &str, line: &str) -> TerminalCommand {
     let code = line
         .strip_prefix("exit ")
         .and_then(|code| code.parse().ok());
@@ -311,7 +311,7 @@ fn begun(terminal: &str, line: String) -> TerminalCommand {
         terminal: terminal.to_owned(),
         by: CommandBy::Client,
         output: Some(format!("ran {line}\n")),
-        command: Some(line.clone()),
+        command: Some(line.to_owned()),
         reason: None,
         state: CommandState::Running,
         exit_code: None,
