@@ -1,5 +1,6 @@
 //! The mind of hob: machines that decide and never act.
 //!
+//! - [`analysis`]: what a command's output says, and what in it deserves attention
 //! - [`context`]: which turns of a history fit a model's window
 //! - [`excerpt`]: a text that is too long, by its ends
 //! - [`failover`]: what follows a failed model call
@@ -22,6 +23,7 @@
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
+pub mod analysis;
 pub mod context;
 pub mod excerpt;
 pub mod failover;

@@ -1,0 +1,149 @@
+//! `ps` and `top`: what runs.
+
+use super::{Kind, ROWS_MAX, Reading, count, finding};
+use hob_wire::analysis::{Finding, Importance};
+use serde_json::{Map, Value, json};
+
+pub(super) const KIND: Kind = Kind {
+    name: "ps",
+    programs: &["ps", "top"],
+    read,
+};
+
+const BUSY_PERCENT: f64 = 90.0;
+const LARGE_PERCENT: f64 = 50.0;
+
+fn read(text: &str) -> Option<Reading> {
+    let mut before = Vec::new();
+    let mut lines = text.lines();
+    let header = loop {
+        let line = lines.next()?;
+        let header: Vec<&str> = line.split_whitespace().collect();
+        let last = header
+            .last()
+            .is_some_and(|name| ["CMD", "COMMAND", "Command"].contains(name));
+        if last && header.contains(&"PID") {
+            break header;
+        }
+        before.push(line);
+    };
+    let column = |name: &str| header.iter().position(|column| *column == name);
+    let (pid, cpu, memory) = (column("PID")?, column("%CPU"), column("%MEM"));
+    let state = column("STAT").or(column("S"));
+    let mut seen = Seen::default();
+    let mut rows = Vec::new();
+    for line in lines {
+        let Some(row) = row(line, header.len()) else {
+            continue;
+        };
+        if row[pid].parse::<u32>().is_err() {
+            // `top` shows the list again and again: only the last one counts.
+            if row[pid] == "PID" {
+                (seen, rows) = (Seen::default(), Vec::new());
+            }
+            continue;
+        }
+        let name = name_of(row[header.len() - 1]);
+        let percent = |at: Option<usize>| at.and_then(|at| row[at].replace(',', ".").parse().ok());
+        seen.look(
+            &format!("{name} ({})", row[pid]),
+            percent(cpu),
+            percent(memory),
+        );
+        seen.zombies += usize::from(state.is_some_and(|at| row[at].starts_with('Z')));
+        seen.count += 1;
+        if rows.len() < ROWS_MAX {
+            rows.push(object(&header, &row));
+        }
+    }
+    let load = before
+        .iter()
+        .find_map(|line| line.split_once("load average:"));
+    let load = load.map(|(_, load)| load.trim().to_owned());
+    let summary = seen.summary(load.as_deref());
+    let parsed = json!({ "processes": rows, "count": seen.count, "loadAverage": load });
+    Some(Reading {
+        parsed,
+        findings: seen.findings,
+        summary,
+    })
+}
+
+/// The words of a row, where the last column takes all the rest.
+fn row(line: &str, columns: usize) -> Option<Vec<&str>> {
+    let mut rest = line.trim_start();
+    let mut row = Vec::with_capacity(columns);
+    for _ in 1..columns {
+        let (word, behind) = rest.split_once(char::is_whitespace)?;
+        row.push(word);
+        rest = behind.trim_start();
+    }
+    row.push(rest.trim_end());
+    (!rest.is_empty()).then_some(row)
+}
+
+fn object(header: &[&str], row: &[&str]) -> Value {
+    let key = |name: &str| name.trim_matches(['%', '+']).to_lowercase();
+    let fields: Map<String, Value> = header
+        .iter()
+        .zip(row)
+        .map(|(name, word)| (key(name), json!(word)))
+        .collect();
+    Value::Object(fields)
+}
+
+/// The program of a command line.
+fn name_of(command: &str) -> &str {
+    let program = command.split_whitespace().next().unwrap_or(command);
+    if command.starts_with('[') {
+        command
+    } else {
+        program.rsplit('/').next().unwrap_or(program)
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    count: usize,
+    zombies: usize,
+    busiest: Option<(f64, String)>,
+    findings: Vec<Finding>,
+}
+
+impl Seen {
+    fn look(&mut self, name: &str, cpu: Option<f64>, memory: Option<f64>) {
+        if let Some(cpu) = cpu {
+            if cpu > BUSY_PERCENT {
+                let message = format!("{name} uses {cpu} % of a processor");
+                self.findings
+                    .push(finding("processor", message, Importance::High));
+            }
+            if self.busiest.as_ref().is_none_or(|(most, _)| cpu > *most) {
+                self.busiest = Some((cpu, name.to_owned()));
+            }
+        }
+        if let Some(memory) = memory.filter(|memory| *memory > LARGE_PERCENT) {
+            let message = format!("{name} uses {memory} % of the memory");
+            self.findings
+                .push(finding("memory", message, Importance::High));
+        }
+    }
+
+    fn summary(&mut self, load: Option<&str>) -> String {
+        if self.zombies > 0 {
+            let zombies = count(self.zombies, "process is a zombie", "processes are zombies");
+            self.findings
+                .push(finding("process", zombies, Importance::Medium));
+        }
+        let mut summary = count(self.count, "process", "processes");
+        if let Some((cpu, name)) = self.busiest.as_ref().filter(|(cpu, _)| *cpu > 0.0) {
+            summary.push_str(&format!(
+                "; {name} is the busiest with {cpu} % of a processor"
+            ));
+        }
+        if let Some(load) = load {
+            summary.push_str(&format!("; the load is {load}"));
+        }
+        summary + "."
+    }
+}
