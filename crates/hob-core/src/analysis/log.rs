@@ -58,14 +58,12 @@ fn read(text: &str) -> Option<Reading> {
     sources.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
     sources.truncate(SOURCES_MAX);
     let (from, to) = (lines[0].time, lines[lines.len() - 1].time);
-    let mut summary = format!(
-        "{} from {from} to {to}",
-        count(lines.len(), "line", "lines")
-    );
-    match errors.len() {
-        0 => summary.push_str(", no errors"),
-        some => summary.push_str(&format!(", {}", count(some, "error", "errors"))),
-    }
+    let wrong = match errors.len() {
+        0 => "no errors".to_owned(),
+        some => count(some, "error", "errors"),
+    };
+    let found = count(lines.len(), "line", "lines");
+    let summary = format!("{found} from {from} to {to}, {wrong}.");
     let parsed = json!({
         "lines": lines.len(), "errors": errors.len(), "warnings": warnings, "from": from, "to": to,
         "sources": sources.iter().map(|(name, lines)| json!({ "name": name, "lines": lines })).collect::<Vec<_>>(),
@@ -73,7 +71,7 @@ fn read(text: &str) -> Option<Reading> {
     Some(Reading {
         parsed,
         findings: findings(&errors, &lines, warnings),
-        summary: summary + ".",
+        summary,
     })
 }
 

@@ -138,11 +138,11 @@ fn count(number: usize, one: &str, many: &str) -> String {
 
 /// Some names, and how many more there are.
 fn some(names: &[String], shown: usize) -> String {
-    let mut text = names[..names.len().min(shown)].join(", ");
-    if names.len() > shown {
-        text.push_str(&format!(" and {} more", names.len() - shown));
+    let text = names[..names.len().min(shown)].join(", ");
+    match names.len().saturating_sub(shown) {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
-    text
 }
 
 #[cfg(test)]

@@ -135,15 +135,13 @@ impl Seen {
             self.findings
                 .push(finding("process", zombies, Importance::Medium));
         }
-        let mut summary = count(self.count, "process", "processes");
+        let mut parts = vec![count(self.count, "process", "processes")];
         if let Some((cpu, name)) = self.busiest.as_ref().filter(|(cpu, _)| *cpu > 0.0) {
-            summary.push_str(&format!(
-                "; {name} is the busiest with {cpu} % of a processor"
-            ));
+            parts.push(format!("{name} is the busiest with {cpu} % of a processor"));
         }
         if let Some(load) = load {
-            summary.push_str(&format!("; the load is {load}"));
+            parts.push(format!("the load is {load}"));
         }
-        summary + "."
+        parts.join("; ") + "."
     }
 }

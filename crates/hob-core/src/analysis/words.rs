@@ -75,10 +75,9 @@ fn word_end(text: &str) -> usize {
             Some('\'') if c != '\'' => {}
             _ if c == '\\' => escaped = true,
             Some(open) if c == open => quote = None,
-            Some(_) => {}
             None if matches!(c, '\'' | '"') => quote = Some(c),
             None if matches!(c, ' ' | '\t' | ';' | '&' | '|' | '\n') => return at,
-            None => {}
+            _ => {}
         }
     }
     text.len()
