@@ -1,11 +1,12 @@
 //! Whoever asks on one connection: the calls its requests take, and whether it is still there.
 
+use crate::archy::asker;
 use crate::settings;
 use crate::shared::Shared;
 use hob_bus::Caller;
 use hob_kit::settings::Settings;
 use hob_wire::archy::Response;
-use hob_wire::rooms::terminal::{self, Terminal, TerminalState};
+use hob_wire::rooms::terminal::{self, Display, Terminal, TerminalState};
 use hob_wire::{ErrorCode, Method, WireError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::Arc;
@@ -74,6 +75,11 @@ impl<'c> Client<'c> {
             |it: &Terminal| !matches!(it.state, TerminalState::Lost | TerminalState::Closed);
         let mut found = listed.terminals.into_iter();
         Ok(found.find(|it| it.name == session && lives(it)))
+    }
+
+    /// The desktop of the asking process, if it has one.
+    pub(crate) async fn display(&self) -> Option<Display> {
+        asker::display(self.stream).await
     }
 
     /// How long one call may wait: less than the bus waits for its answer, and so short that no

@@ -5,7 +5,8 @@
 //! - `framing`: where a document ends; `fields`: what its `data` holds
 //! - `actions`: which action is what; `client`: whoever asks, and the calls this takes
 //! - `commands`, `waiting`: what is typed into a session, and its end; `batch`: several at once
-//! - `windows`: windows and applications; `analyzed`: output that was looked at
+//! - `windows`: windows and applications; `asker`: on whose desktop; `analyzed`: output that was
+//!   looked at
 //! - `prompt`: the folder a prompt shows; `offered`: actions of services on the bus
 //!
 //! Invariants: this surface decides nothing, it translates; only peers of our own user are heard;
@@ -13,6 +14,7 @@
 
 mod actions;
 mod analyzed;
+mod asker;
 mod batch;
 mod client;
 mod commands;

@@ -47,7 +47,8 @@ async fn open(
     let params = OpenParams {
         name: Some(session),
         program,
-        ..OpenParams::default()
+        display: client.display().await,
+        another: false,
     };
     client.call::<terminal::Open>(&params).await
 }
@@ -174,7 +175,7 @@ pub(crate) async fn launch_app(client: &Client<'_>, data: Fields<'_>) -> Result<
 async fn launch(client: &Client<'_>, entry: &str) -> Result<Response, Failure> {
     let params = desktop::LaunchParams {
         entry: entry.to_owned(),
-        display: None,
+        display: client.display().await,
     };
     match client.call::<desktop::Launch>(&params).await {
         Ok(_) => Ok(Response::said(format!("✓ GUI app '{entry}' launched"))),

@@ -127,3 +127,38 @@ async fn the_machine_is_described() {
     );
     stage.house.stop().await;
 }
+
+/// hob may have no desktop while its client has one: the client's is meant.
+#[tokio::test]
+async fn a_window_comes_up_on_the_desktop_of_whoever_asks() {
+    let stage = Stage::new().await;
+    let script = "import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b'{\"action\": \"open_terminal\", \"data\": {}}')
+sys.exit(0 if b'Terminal opened' in s.recv(4096) else 1)";
+    let mut python = python();
+    python.args(["-c", script]).arg(&stage.socket);
+    python
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    python
+        .env("DISPLAY", ":77")
+        .env("XAUTHORITY", "/tmp/cookie");
+    let status = tokio::task::spawn_blocking(move || python.status());
+    let status = status.await.unwrap().expect("python3 starts");
+    assert!(status.success());
+    let calls = stage.rooms.calls();
+    let shown = json!({ "x11": ":77", "authority": "/tmp/cookie" });
+    let opened = format!("\"display\":{shown}");
+    assert!(calls.iter().any(|it| it.contains(&opened)), "{calls:?}");
+    stage.house.stop().await;
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a client in a process of its own, with an environment of its own"
+)]
+fn python() -> std::process::Command {
+    std::process::Command::new("python3")
+}
