@@ -4,6 +4,9 @@ use super::http;
 use super::wire::{DEADLINE, Peer, Surface, serve, texts, ws_request_to};
 use crate::support::House;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
 
 /// The address of the listener named `surface`.
 async fn listener(house: &House, surface: &str) -> String {
@@ -72,6 +75,49 @@ async fn the_vargos_listener_takes_old_clients_as_they_are() {
     // The main listener is as closed as ever.
     let open = Peer::ws(ws_request_to(&format!("ws://{}/", house.address()))).await;
     assert!(open.is_err());
+}
+
+#[tokio::test]
+async fn the_archy_socket_speaks_its_dialect_and_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("archy.sock").display().to_string();
+    let house = House::builder().env("ARCHY_SOCKET", &socket).start();
+    assert_eq!(listener(&house, "archy").await, socket);
+    let ask = async |action: &str| {
+        let mut stream = UnixStream::connect(&socket).await.expect("it is open");
+        let request = json!({ "action": action, "data": {} }).to_string();
+        let written = stream.write_all(request.as_bytes()).await;
+        written.expect("it is taken");
+        let mut answer = String::new();
+        let read = timeout(DEADLINE, stream.read_to_string(&mut answer)).await;
+        read.expect("it is closed in time").expect("no reset");
+        serde_json::from_str::<serde_json::Value>(&answer).expect("one document")
+    };
+    let refused =
+        |why: &str| json!({ "success": false, "output": null, "error": why, "exists": null });
+    for action in [
+        "token.create",
+        "gateway.register",
+        "config_set",
+        "session.list",
+        "",
+    ] {
+        assert_eq!(ask(action).await, refused("Unknown action"), "{action}");
+    }
+    let missing = refused("Missing required parameter: command");
+    assert_eq!(ask("execute").await, missing);
+    // A frame of the wire is no request of Archy's.
+    let mut stream = UnixStream::connect(&socket).await.expect("it is open");
+    let frame = json!({ "type": "req", "id": "1", "target": "", "method": "gateway.stats" });
+    let written = stream.write_all(frame.to_string().as_bytes()).await;
+    written.expect("it is taken");
+    let mut answer = String::new();
+    let read = timeout(DEADLINE, stream.read_to_string(&mut answer)).await;
+    read.expect("it is closed in time").expect("no reset");
+    assert!(
+        answer.contains("Invalid JSON: missing field `action`"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]

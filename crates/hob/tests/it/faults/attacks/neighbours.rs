@@ -8,7 +8,9 @@ use rustix::process::{Gid, Uid, getuid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use serde_json::json;
 use std::fs::Permissions;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 const NOBODY: u32 = 65_534;
@@ -22,6 +24,8 @@ fn f46_another_local_user() {
     let mut rig = Rig::new();
     // The way to the home is open, so that only the home itself is in the way.
     open(rig.scratch(), 0o755);
+    let archy = rig.scratch().join("archy.sock");
+    rig.env("HOB_LISTEN_ARCHY", &archy.display().to_string());
     rig.start();
     let token = rig.token();
     let socket = rig.socket().to_owned();
@@ -39,16 +43,19 @@ fn f46_another_local_user() {
         tried += 1;
         accepted += usize::from(as_nobody(move || std::fs::read(path).is_ok()));
     }
-    tried += 1;
+    tried += 2;
     accepted += usize::from(reaches(&socket, &token));
+    accepted += usize::from(is_answered(&archy));
 
     // Even with every mode open and the right token, the peer's uid says no.
     for folder in [rig.home().to_owned(), rig.home().join("run")] {
         open(&folder, 0o755);
     }
     open(&socket, 0o666);
-    tried += 1;
+    open(&archy, 0o666);
+    tried += 2;
     accepted += usize::from(reaches(&socket, &token));
+    accepted += usize::from(is_answered(&archy));
 
     // The port tells nobody anything without a token.
     for path in [
@@ -81,6 +88,20 @@ fn reaches(socket: &Path, token: &str) -> bool {
             let answer = peer.call("gateway.auth", &json!({ "token": token }));
             answer.is_ok_and(|answer| answer.is_ok())
         })
+    })
+}
+
+/// Whether another user gets any answer on the socket for Archy's clients, which asks for no token.
+fn is_answered(socket: &Path) -> bool {
+    let socket = socket.to_owned();
+    as_nobody(move || {
+        let Ok(mut stream) = UnixStream::connect(socket) else {
+            return false;
+        };
+        let _ = stream.write_all(br#"{"action":"check_session","data":{}}"#);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        !answer.is_empty()
     })
 }
 
