@@ -18,8 +18,8 @@
 //! - `time`, `calculate`, `read`, `list`, `glob`, `grep`, `write`, `edit`, `move`, `remove`, `exec`,
 //!   `process`, `output`, [`web_fetch`]: the tools
 //! - `sessions_list`, `sessions_history`, `sessions_send`, `sessions_spawn`, `sessions_delete`,
-//!   `agent_status`, `model_list`, `config_read`, `service_status`, `loop_memory`: tools that ask other rooms; `rooms`
-//!   is what they share
+//!   `agent_status`, `model_list`, `config_read`, `service_status`, `loop_memory`, [`terminal`]: tools
+//!   that ask other rooms; `rooms` is what they share
 //!
 //! Invariants: a tool runs only with an [`Approved`] call; it never panics on any arguments; what
 //! it answers is bounded; no path ever leads out of the workspace; what a run changes can be undone.
@@ -61,6 +61,7 @@ mod sessions_list;
 mod sessions_send;
 mod sessions_spawn;
 mod spot;
+pub mod terminal;
 mod time;
 mod tree;
 pub mod undo;
@@ -142,6 +143,7 @@ pub fn entries() -> &'static [Entry] {
         config_read::ENTRY,
         service_status::ENTRY,
         loop_memory::ENTRY,
+        terminal::ENTRY,
     ]
 }
 

@@ -39,5 +39,8 @@ pub use canonical::{canonical, fingerprint};
 pub use cover::check_terms;
 pub use offers::{grant, offer, offers};
 pub use rulebook::RuleBook;
-pub use rules::{Call, Ceilings, Scene, Verdict, decide, is_change_of_files, is_unattended, reach};
+pub use rules::{
+    Call, Ceilings, Scene, Verdict, decide, is_change_of_files, is_unattended, may_fail_unasked,
+    reach,
+};
 pub use shown::{preview, preview_of_change, sentence};

@@ -64,6 +64,8 @@ const RULE_OWN_MEMORY: &str = "rule:own-memory";
 /// The tool of a loop's own memory, and the kind of the sessions it is theirs in.
 const LOOP_MEMORY: &str = "loop_memory";
 const LOOP_KIND: &str = "loop";
+/// The tool of the shared terminal.
+const TERMINAL: &str = "terminal";
 /// A channel without a ceiling of its own may look, and no more.
 const CHANNEL_CEILING: Tier = Tier::Read;
 /// Kinds of sessions whose runs nobody watches.
@@ -128,6 +130,14 @@ pub fn is_change_of_files(call: &Call<'_>) -> bool {
         .map(|need| need.kind)
         .all(|kind| kind == NeedKind::Path);
     call.scene.of_house && facts.tier == Tier::Write && paths_only && !facts.paths.is_empty()
+}
+
+/// Whether a call that would fail needs nobody's yes: it has no effect, and its refusal tells
+/// nothing that is not known. A change of files is such a call, and so is typing into the shared
+/// terminal: what that refuses it reads off the call itself, or off a machine without tmux.
+pub fn may_fail_unasked(call: &Call<'_>) -> bool {
+    let is_terminal = call.scene.of_house && call.tool.name == TERMINAL;
+    is_change_of_files(call) || is_terminal
 }
 
 /// What the house does with a call that no stored rule covers.

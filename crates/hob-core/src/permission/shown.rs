@@ -16,10 +16,30 @@ const SENTENCE_CHARS_MAX: usize = 1_000;
 /// Letters of the preview.
 const PREVIEW_CHARS_MAX: usize = 16_000;
 
-/// The tool's approval sentence with the arguments in their places: `Write "notes.md"`.
+/// The tool's approval sentence with the arguments in their places: `Write "notes.md"`. What
+/// stands in square brackets around an argument is left out with an argument that is missing.
 pub fn sentence(tool: &ToolSpec, args: &Value) -> String {
     let mut out = String::new();
     let mut rest = tool.approval.as_str();
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((part, after)) = after.split_once(']') else {
+            break;
+        };
+        filled(&mut out, before, args);
+        match part.split_once('{').and_then(|(_, it)| it.split_once('}')) {
+            None => filled(&mut out, &format!("[{part}]"), args),
+            Some((name, _)) if args.get(name).is_none_or(Value::is_null) => {}
+            Some(_) => filled(&mut out, part, args),
+        }
+        rest = after;
+    }
+    filled(&mut out, rest, args);
+    bounded(&out, SENTENCE_CHARS_MAX)
+}
+
+/// Adds words with the arguments in their places.
+fn filled(out: &mut String, words: &str, args: &Value) {
+    let mut rest = words;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else {
             break;
@@ -29,7 +49,6 @@ pub fn sentence(tool: &ToolSpec, args: &Value) -> String {
         rest = after;
     }
     out.push_str(&escaped(rest));
-    bounded(&out, SENTENCE_CHARS_MAX)
 }
 
 /// Exactly what will run: the tool, its folder and all its arguments, one a line.

@@ -19,6 +19,17 @@ fn tool(approval: &str) -> ToolSpec {
     }
 }
 
+#[test]
+fn a_part_in_brackets_goes_with_its_argument() {
+    let tool = tool("Terminal[ {name}][: run {command}][ [so it is]]");
+    let told = |args| sentence(&tool, &args);
+    assert_eq!(told(json!({})), "Terminal[ [so it is]]");
+    assert_eq!(
+        told(json!({ "command": "ls [a]", "name": null })),
+        "Terminal: run \"ls [a]\"[ [so it is]]"
+    );
+}
+
 fn shown(text: &str) -> String {
     sentence(&tool("Run {command}"), &json!({ "command": text }))
 }

@@ -6,11 +6,13 @@ use super::tool_list::ToolList;
 use hob_bus::Caller;
 use hob_core::family;
 use hob_kit::failpoint;
+use hob_tools::terminal;
 use hob_wire::rooms::permission::{self, AskParams, Denial, WithdrawParams};
 use hob_wire::rooms::tool::{
     Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, Probe, Probed,
 };
-use hob_wire::work::{Decision, Tier, ToolContext, ToolSpec};
+use hob_wire::rule::Rule;
+use hob_wire::work::{Decision, RuleDecision, Tier, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, RunId, ToolCall, ToolResult, WireError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -69,7 +71,28 @@ impl Hands {
         };
         let mut tools: Vec<ToolSpec> = all.tools.iter().filter(within).cloned().collect();
         tools.sort_by(|one, other| one.name.cmp(&other.name));
+        if self.hides_terminal().await {
+            tools.retain(|tool| tool.name != terminal::NAME);
+        }
         Ok(tools)
+    }
+
+    /// Whether the model is not told of the shared terminal: nobody watches this run, it does not
+    /// name the tool itself, and no stored rule allows it anything there. A call is asked for like
+    /// any other all the same.
+    async fn hides_terminal(&self) -> bool {
+        let is_watched = !self.unattended && self.channel.is_none();
+        if is_watched || self.only.is_some() {
+            return false;
+        }
+        let params = permission::ListParams {
+            tool: Some(terminal::NAME.to_owned()),
+            session_key: Some(self.session_key.clone()),
+            ..permission::ListParams::default()
+        };
+        let found = self.caller.call::<permission::List>(&params).await;
+        let allows = |rule: &Rule| rule.terms.decision == RuleDecision::Allow;
+        !found.is_ok_and(|found| found.rules.iter().any(allows))
     }
 
     /// Asks whether a call may run; waits for a person if it must. `approved` is the digest of a

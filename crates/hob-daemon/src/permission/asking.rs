@@ -5,8 +5,8 @@ use super::desk::{Around, Desk, OpenQuestion, Said, event};
 use super::recording::word;
 use super::tickets::{denied, full};
 use hob_core::permission::{
-    Matter, Opened, Verdict, Work, fingerprint, grant, is_change_of_files, offers, preview,
-    preview_of_change, reach, sentence,
+    Matter, Opened, Verdict, Work, fingerprint, grant, is_change_of_files, may_fail_unasked,
+    offers, preview, preview_of_change, reach, sentence,
 };
 use hob_kit::failpoint;
 use hob_store::Judgement;
@@ -63,7 +63,7 @@ impl Desk {
                 if rule.starts_with(BY_MODE)
                     && seen.would_fail.is_some()
                     && seen.state.is_some()
-                    && is_change_of_files(&call) =>
+                    && may_fail_unasked(&call) =>
             {
                 BY_NO_EFFECT.to_owned()
             }

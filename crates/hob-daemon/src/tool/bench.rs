@@ -17,7 +17,7 @@ use hob_wire::rooms::permission::{Redeem, RedeemParams};
 use hob_wire::rooms::tool::{
     CancelParams, Cancelled, DescribeParams, ExecuteParams, Executed, Previewed, Probed,
 };
-use hob_wire::work::{Effect, ToolSpec};
+use hob_wire::work::{Effect, Tier, ToolSpec};
 use hob_wire::{ErrorCode, Scope, WireError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -129,7 +129,7 @@ impl Bench {
             () = sleep(limit) => late(spec, limit),
             () = stop.cancelled() => Err(stopped()),
         };
-        if spec.effect != Effect::Opaque {
+        if spec.effect != Effect::Opaque && spec.tier < Tier::Exec {
             return told;
         }
         // What runs programs ends them, and says how far they came.

@@ -11,6 +11,8 @@ use hob_wire::rooms::agent::{CallState, RunSelector, RunState, Status};
 use hob_wire::rooms::tool::{Undone, UndoneChange};
 use hob_wire::{ErrorCode, WireError};
 
+/// Tools that run command lines.
+const COMMANDERS: [&str; 3] = ["exec", "process", hob_tools::terminal::NAME];
 /// Commands of a run that are named.
 const COMMANDS_SHOWN_MAX: usize = 20;
 /// Letters of each.
@@ -80,7 +82,7 @@ async fn commands_note(shared: &Shared, run: RunId) -> Vec<String> {
     };
     let ran = view.calls.iter().filter(|call| {
         let is_begun = !matches!(call.state, CallState::Asked | CallState::Denied);
-        is_begun && (call.call.name == "exec" || call.call.name == "process")
+        is_begun && COMMANDERS.contains(&call.call.name.as_str())
     });
     let mut lines: Vec<String> = ran.filter_map(|call| command(&call.call.args)).collect();
     if lines.is_empty() {

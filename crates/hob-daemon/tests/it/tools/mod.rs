@@ -5,6 +5,7 @@
 //! - `files`: tools that change files
 //! - `offers`: what a service may put on the shelf, and how long it stays there
 //! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
+//! - `terminal`: typing into a shared terminal
 
 mod calls;
 mod exec;
@@ -12,6 +13,7 @@ mod files;
 mod offers;
 mod processes;
 mod rooms;
+mod terminal;
 
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, run, settings};
