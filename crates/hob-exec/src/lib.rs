@@ -7,6 +7,7 @@
 //! - [`environment`]: the few variables a child inherits
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
 //! - [`order`]: what the daemon and the shim say to each other
+//! - [`handover`]: this very process becomes another program
 //!
 //! ```text
 //! daemon ──control socket──▶ hob shim ──▶ [bwrap ──▶] the program and all it starts
@@ -20,6 +21,7 @@
 pub mod child;
 pub mod environment;
 pub mod error;
+pub mod handover;
 pub mod level;
 pub mod order;
 pub mod output;

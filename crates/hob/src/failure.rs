@@ -10,15 +10,17 @@ use std::io;
 /// How a command ended; the numbers are part of the manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    Done = 0,
-    Failed = 1,
-    Usage = 2,
-    Denied = 3,
-    Unreachable = 4,
-    NotFound = 5,
-    NoAnswer = 6,
-    Waits = 7,
-    Interrupted = 130,
+    Done,
+    Failed,
+    Usage,
+    Denied,
+    Unreachable,
+    NotFound,
+    NoAnswer,
+    Waits,
+    Interrupted,
+    /// What a command in a terminal ended with, handed on.
+    Own(u8),
 }
 
 impl Exit {
@@ -41,7 +43,18 @@ impl Exit {
     ];
 
     pub fn code(self) -> u8 {
-        self as u8
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Denied => 3,
+            Exit::Unreachable => 4,
+            Exit::NotFound => 5,
+            Exit::NoAnswer => 6,
+            Exit::Waits => 7,
+            Exit::Interrupted => 130,
+            Exit::Own(code) => code,
+        }
     }
 }
 

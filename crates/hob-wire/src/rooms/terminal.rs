@@ -28,7 +28,7 @@ methods! { "terminal";
     /// Runs commands one after the other in a terminal, behind what waits there already.
     /// A terminal that is not there is made.
     Execute = "terminal.execute" {
-        params: ExecuteParams, result: Executed, scope: Control, effect: Opaque,
+        params: ExecuteParams, result: Executed, scope: Control, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// Types into a terminal as a keyboard would, whatever runs there.

@@ -25,6 +25,7 @@ pub mod service;
 pub mod speech_server;
 pub mod standing;
 pub mod status;
+pub mod terminal;
 pub mod token;
 pub mod trace;
 pub mod undo;
@@ -62,6 +63,7 @@ pub fn table() -> &'static [Entry] {
         ask,
         chat,
         run,
+        terminal,
         undo,
         say,
         permission,
@@ -94,6 +96,7 @@ pub fn minds_interrupts(matches: &ArgMatches) -> bool {
         // They say how to come back to what goes on without them.
         Some(("service", matches)) => matches.subcommand_name() == Some("install"),
         Some(("loop", matches)) => loops::watches(matches),
+        Some(("terminal", matches)) => terminal::minds_interrupts(matches),
         _ => false,
     }
 }

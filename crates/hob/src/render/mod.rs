@@ -16,6 +16,7 @@ pub mod runs;
 pub mod services;
 pub mod special;
 pub mod table;
+pub mod terminals;
 pub mod terms;
 pub mod tool;
 pub mod value;

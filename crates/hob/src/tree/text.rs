@@ -127,7 +127,7 @@ pub fn exit_codes() -> String {
         let _ = write!(text, "\n  {:>3}  {meaning}", exit.code());
     }
     text.push_str(
-        "\n\nResults go to stdout and nothing else does. An error is one sentence on stderr,\n\
+        "\n\n`hob terminal run` ends with the code of the command it ran.\n\nResults go to stdout and nothing else does. An error is one sentence on stderr,\n\
          and what to do next; with --json it is one JSON object, the last line of stderr:\n\n  \
          {\"error\": {\"code\", \"message\", \"exit\", \"next\"?, \"details\"?}}\n\n\
          A reader that closes the pipe early (hob ... | head) is no error.",

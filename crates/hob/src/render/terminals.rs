@@ -1,0 +1,233 @@
+//! Shared terminals as a person reads them: the list, what was run in them, and what became of a
+//! request. Pure.
+
+use super::table::Table;
+use super::words::{bytes, count, harmless, one_line, wrap};
+use super::{Screen, Tone, moment, runs};
+use hob_wire::CommandId;
+use hob_wire::rooms::terminal::{
+    Cancelled, Captured, Closed, CommandBy, CommandState, Opened, TerminalCommand,
+    TerminalCommands, TerminalState, Terminals,
+};
+
+/// Every terminal, then why none can be made.
+pub fn list(found: &Terminals, screen: &Screen) -> Vec<String> {
+    let mut table = Table::new()
+        .column("NAME")
+        .column("STATE")
+        .number("ATTACHED")
+        .number("WAITING")
+        .column("FOLDER");
+    for terminal in &found.terminals {
+        let number = |count: u32| match count {
+            0 => String::new(),
+            count => count.to_string(),
+        };
+        table.row(vec![
+            one_line(&terminal.name),
+            state(terminal.state).to_owned(),
+            number(terminal.attached),
+            number(terminal.queued),
+            match (&terminal.folder, &terminal.detail) {
+                (_, Some(detail)) if !is_alive(terminal.state) => one_line(detail),
+                (Some(folder), _) => one_line(folder),
+                (None, _) => String::new(),
+            },
+        ]);
+    }
+    let mut lines = if table.is_empty() {
+        vec!["There are no terminals yet; `hob terminal attach` makes one.".to_owned()]
+    } else {
+        table.lines(screen)
+    };
+    if let Some(problem) = &found.problem {
+        if table.is_empty() {
+            lines.clear();
+        }
+        let room = screen.width.unwrap_or(usize::MAX);
+        let wrapped = wrap(&one_line(problem), room);
+        lines.extend(wrapped.iter().map(|line| screen.paint(Tone::Warning, line)));
+    }
+    lines
+}
+
+fn is_alive(state: TerminalState) -> bool {
+    !matches!(state, TerminalState::Lost | TerminalState::Closed)
+}
+
+fn state(state: TerminalState) -> &'static str {
+    match state {
+        TerminalState::Starting => "starting",
+        TerminalState::Idle => "idle",
+        TerminalState::Busy => "busy",
+        TerminalState::Lost => "lost",
+        TerminalState::Closed => "closed",
+    }
+}
+
+/// The commands of one terminal, the newest last, as a shell's history.
+pub fn history(page: &TerminalCommands, screen: &Screen) -> Vec<String> {
+    commands(page, false, screen)
+}
+
+/// The commands of all terminals.
+pub fn histories(page: &TerminalCommands, screen: &Screen) -> Vec<String> {
+    let mut names = page.commands.iter().map(|command| &command.terminal);
+    let first = names.next();
+    let are_several = names.any(|name| Some(name) != first);
+    commands(page, are_several, screen)
+}
+
+fn commands(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String> {
+    if page.commands.is_empty() {
+        return vec!["Nothing was run yet; `hob terminal run uptime` does.".to_owned()];
+    }
+    let mut table = Table::new().column("ID").column("WHEN");
+    if named {
+        table = table.column("TERMINAL");
+    }
+    table = table
+        .column("BY")
+        .column("END")
+        .number("TOOK")
+        .column("COMMAND");
+    for command in page.commands.iter().rev() {
+        let at = command.started_at.unwrap_or(command.queued_at);
+        let mut row = vec![short_id(command.id), moment::short(at, screen)];
+        if named {
+            row.push(one_line(&command.terminal));
+        }
+        row.extend([
+            by(command.by).to_owned(),
+            end(command),
+            command.duration_ms.map(moment::span).unwrap_or_default(),
+            line(command),
+        ]);
+        table.row(row);
+    }
+    let mut lines = table.lines(screen);
+    if page.more {
+        let more = "Older ones: -n shows more of them.";
+        lines.push(screen.paint(Tone::Quiet, more));
+    }
+    lines
+}
+
+/// The end of a command's id, which is where ids differ.
+pub fn short_id(id: CommandId) -> String {
+    let id = id.0.simple().to_string();
+    id[id.len() - runs::SHORT_ID_LETTERS..].to_owned()
+}
+
+fn by(by: CommandBy) -> &'static str {
+    match by {
+        CommandBy::Person => "you",
+        CommandBy::Client => "client",
+        CommandBy::Model => "model",
+    }
+}
+
+/// How it ended, or what it is doing.
+fn end(command: &TerminalCommand) -> String {
+    match (command.state, command.exit_code) {
+        (CommandState::Queued, _) => "waits".to_owned(),
+        (CommandState::Running, _) => "runs".to_owned(),
+        (CommandState::Done, Some(0)) => "ok".to_owned(),
+        (CommandState::Done, Some(code)) => format!("exit {code}"),
+        (CommandState::Done, None) => "ended".to_owned(),
+        (CommandState::Cancelled, _) => "cancelled".to_owned(),
+        (CommandState::Timeout, _) => "timeout".to_owned(),
+        (CommandState::Lost, _) => "lost".to_owned(),
+    }
+}
+
+fn line(command: &TerminalCommand) -> String {
+    match &command.command {
+        Some(line) => one_line(line),
+        None => "(kept out of the history)".to_owned(),
+    }
+}
+
+/// One command with what it printed.
+pub fn command(command: &TerminalCommand, screen: &Screen) -> Vec<String> {
+    let at = command.started_at.unwrap_or(command.queued_at);
+    let mut about = vec![
+        format!("by {}", by(command.by)),
+        format!("in {}", one_line(&command.terminal)),
+        moment::local(at, screen),
+        end(command),
+    ];
+    about.extend(command.duration_ms.map(moment::span));
+    about.push(bytes(command.output_bytes));
+    let room = screen.width.unwrap_or(usize::MAX);
+    let mut lines = vec![screen.paint(Tone::Heading, &format!("$ {}", line(command)))];
+    let quiet = |lines: &mut Vec<String>, words: &str| {
+        let wrapped = wrap(words, room);
+        lines.extend(wrapped.iter().map(|it| screen.paint(Tone::Quiet, it)));
+    };
+    quiet(&mut lines, &about.join(" · "));
+    for words in [&command.reason, &command.detail].into_iter().flatten() {
+        quiet(&mut lines, &one_line(words));
+    }
+    let output = harmless(command.output.as_deref().unwrap_or_default());
+    if !output.is_empty() {
+        lines.push(String::new());
+        lines.extend(output.lines().map(str::to_owned));
+    }
+    lines
+}
+
+/// A command that was left to itself.
+pub fn queued(command: &TerminalCommand, screen: &Screen) -> Vec<String> {
+    let id = short_id(command.id);
+    let name = one_line(&command.terminal);
+    let words = format!("{name} has it; how it ended: hob terminal history --id {id}");
+    wrap(&words, screen.width.unwrap_or(usize::MAX))
+}
+
+/// What a terminal shows, as it is.
+pub fn captured(captured: &Captured, _: &Screen) -> Vec<String> {
+    harmless(&captured.text)
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+pub fn cancelled(cancelled: &Cancelled, _: &Screen) -> Vec<String> {
+    let name = one_line(&cancelled.name);
+    let ended = cancelled.ended.len() as u64;
+    vec![match ended {
+        0 => format!("Nothing of hob's runs or waits in {name}."),
+        ended => format!("Ended {} in {name}.", count(ended, "command")),
+    }]
+}
+
+pub fn opened(opened: &Opened, _: &Screen) -> Vec<String> {
+    let name = one_line(&opened.name);
+    let program = one_line(&opened.program);
+    vec![if opened.opened {
+        format!("{name} is open in a window of {program}.")
+    } else {
+        format!("{name} is open in a window of {program} already; --another opens one more.")
+    }]
+}
+
+pub fn closed(closed: &Closed, _: &Screen) -> Vec<String> {
+    let name = one_line(&closed.name);
+    let windows = match closed.windows {
+        0 => String::new(),
+        windows => format!(" and {}", count(u64::from(windows), "window")),
+    };
+    vec![match (closed.terminal, closed.windows) {
+        (true, _) => format!("Closed {name}{windows}."),
+        (false, 0) => format!("hob has no window open on {name}."),
+        (false, windows) => format!(
+            "Closed {} on {name}; the terminal stays.",
+            count(u64::from(windows), "window")
+        ),
+    }]
+}
+
+#[cfg(test)]
+#[path = "terminals_tests.rs"]
+mod tests;
