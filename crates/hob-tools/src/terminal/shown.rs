@@ -16,15 +16,15 @@ pub(super) fn preview(name: &str, wish: &Wish, found: Option<&Terminal>) -> Stri
     let mut lines = Vec::new();
     match wish {
         Wish::Run(order) => {
-            lines.push(format!("$ {}", order.command));
-            lines.push(format!("why: {}", order.reason));
+            lines.push(format!("$ {}", continued(&order.command)));
+            lines.push(format!("why: {}", order.reason.replace('\n', " ")));
             if let Some(timeout_ms) = order.timeout_ms {
                 lines.push(format!("interrupted after: {timeout_ms} ms"));
             }
         }
         Wish::Keys { text, keys } => {
             if !text.is_empty() {
-                lines.push(format!("types: {text}"));
+                lines.push(format!("types: {}", continued(text)));
             }
             if !keys.is_empty() {
                 lines.push(format!("presses: {}", keys.join(" ")));
@@ -46,6 +46,11 @@ pub(super) fn preview(name: &str, wish: &Wish, found: Option<&Terminal>) -> Stri
         lines.push(NO_WALLS.to_owned());
     }
     lines.join("\n")
+}
+
+/// Text whose further lines show that they are: none can pass for a line of the approval.
+fn continued(text: &str) -> String {
+    text.replace('\n', "\n> ")
 }
 
 fn doing(found: Option<&Terminal>) -> String {
@@ -119,10 +124,10 @@ fn facts(command: &TerminalCommand) -> Value {
 
 /// What a terminal shows.
 pub(super) fn screen(screen: &Captured) -> Executed {
-    let mut text = screen.text.clone();
-    if text.trim().is_empty() {
-        text = "(it is empty)".to_owned();
-    }
+    let mut text = match screen.text.trim() {
+        "" => "(it is empty)".to_owned(),
+        _ => screen.text.clone(),
+    };
     if screen.full_screen {
         text.push_str("\n(A program has the whole screen.)");
     }

@@ -114,6 +114,18 @@ fn a_person_sees_the_command_its_reason_the_folder_and_that_there_are_no_walls()
 }
 
 #[test]
+fn no_line_of_a_command_passes_for_one_of_the_approval() {
+    let command = "ls\nwalls: all of them";
+    let wish = wish(json!({ "action": "run", "command": command, "reason": "a\nwhy: b" }));
+    let text = shown::preview("main", &wish.expect("is one"), None);
+    assert!(
+        text.starts_with("$ ls\n> walls: all of them\nwhy: a why: b\n"),
+        "{text}"
+    );
+    assert_eq!(text.matches("\nwalls: ").count(), 1, "{text}");
+}
+
+#[test]
 fn an_approval_is_bound_to_the_terminal_and_its_folder() {
     let here = terminal(TerminalState::Idle);
     let elsewhere = Terminal {

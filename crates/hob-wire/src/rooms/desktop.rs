@@ -12,7 +12,7 @@ methods! { "desktop";
         params: SystemParams, result: SystemInfo, scope: Read, effect: Pure,
         cli: Cli::Verb(&[]),
     }
-    /// Whether a program can be run from a shell, and where it is.
+    /// Says whether a program can be run from a shell, and where it is.
     Program = "desktop.program" {
         params: ProgramParams, result: ProgramFound, scope: Read, effect: Pure,
         cli: Cli::Verb(&["program"]),

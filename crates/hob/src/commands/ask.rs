@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::mind::person::Person;
 use crate::mind::talk::{Interrupts, Setting};
-use crate::mind::{advice, lines, offer, order};
+use crate::mind::{advice, lines, offer, order, plain};
 use crate::render::Tone;
 use crate::terminal::Terminal;
 use crate::tree::text;
@@ -18,17 +18,22 @@ pub fn command() -> Command {
             "What is piped into stdin goes along as context. The answer goes to stdout, \
              everything about it to stderr. Without --session each question stands alone. \
              Ctrl-C stops the run and says what had happened; a second one leaves at once.\n\n\
+             hob \"…\" and hob -- … are the same with --terminal: the model sees whether it is a \
+             question, a mention of a command, or something to run. A command is shown with its \
+             reason, runs in the shared terminal once you say yes, and is explained from what it \
+             really printed.\n\n\
              What a tool may not do by itself is asked on the terminal; without one it is \
              denied at once and the exit code is 3.\n\n\
              With no model configured, hob offers to install a small one on this machine and then \
              answers; --yes takes the offer.",
         )
         .after_help(text::examples(&[
-            "hob ask \"what is filling my disk?\"".to_owned(),
+            "hob \"what's my uptime?\"".to_owned(),
+            "hob ask \"what is the capital of France?\"".to_owned(),
             "git diff | hob ask \"review this\"".to_owned(),
             "hob ask --session work \"and what did we say about it yesterday?\"".to_owned(),
             "hob ask --image cat.png --model smart \"what is in the picture?\"".to_owned(),
-            "hob ask --yes \"what is the capital of France?\"".to_owned(),
+            "hob ask --yes \"name a river\"".to_owned(),
             "hob ask --json \"name three rivers\" | jq -r .payload.delta".to_owned(),
         ]))
         .arg(
@@ -62,6 +67,13 @@ pub fn command() -> Command {
                 .long("schema")
                 .value_name("FILE")
                 .help("A JSON Schema that the answer must fit"),
+        )
+        .arg(
+            Arg::new("terminal")
+                .long("terminal")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["tools", "no-tools", "workspace", "schema"])
+                .help("Only the shared terminal as a tool; what `hob \"…\"` means"),
         )
         .arg(offer::flag())
         .args(order::flags())
@@ -112,6 +124,9 @@ async fn params(context: &Context, matches: &ArgMatches) -> Result<RunParams, Fa
     let words = matches.get_many::<String>("question");
     let words: Option<Vec<&str>> = words.map(|words| words.map(String::as_str).collect());
     let mut params = order::params(context, matches)?;
+    if matches.get_flag("terminal") {
+        plain::speak(&mut params);
+    }
     params.context = order::policy(matches);
     params.images = order::images(matches)?;
     params.schema = order::schema(matches)?;

@@ -12,12 +12,17 @@ use serde_json::Value;
 const CALL_COLUMNS: usize = 120;
 /// Letters of an argument beyond which it comes after the short ones.
 const PAIR_CHARS: usize = 40;
+/// The tool of the shared terminal.
+pub const TERMINAL: &str = "terminal";
 /// Calls listed after an abort; the run itself keeps them all.
 const CALLS_MAX: usize = 12;
 
 /// A call as it begins: `→ read notes.txt`.
 pub fn call(call: &ToolCall, screen: &Screen) -> String {
-    let line = format!("→ {}", call_words(call));
+    let line = match typed(call) {
+        Some(line) => line,
+        None => format!("→ {}", call_words(call)),
+    };
     let line = cut(&line, screen.width.unwrap_or(CALL_COLUMNS));
     screen.paint(Tone::Quiet, &line)
 }
@@ -53,12 +58,21 @@ pub fn bad_exit(result: &ToolResult) -> Option<String> {
 
 /// A call in a few words: its name, then its arguments as a person would say them.
 pub fn call_words(call: &ToolCall) -> String {
+    if let Some(line) = typed(call) {
+        return line;
+    }
     let name = one_line(&call.name);
     let args = args_words(&call.args);
     if args.is_empty() {
         return name;
     }
     format!("{name} {args}")
+}
+
+/// What a call types into the shared terminal, as it stands there: `$ uptime`.
+fn typed(call: &ToolCall) -> Option<String> {
+    let command = call.args.get("command")?.as_str()?;
+    (call.name == TERMINAL).then(|| format!("$ {}", one_line(command)))
 }
 
 fn args_words(args: &Value) -> String {

@@ -223,3 +223,13 @@ fn a_denial_names_who_and_a_bad_exit_its_code() {
     assert_eq!(bad.as_deref(), Some("(exit code 3)"));
     assert_eq!(bad_exit(&result("(exit code 3)\nall is well")), None);
 }
+
+#[test]
+fn a_command_in_the_terminal_stands_as_it_is_typed() {
+    let args = json!({ "action": "run", "command": "uptime\n-p", "reason": "to see" });
+    let mut call = tool_call(TERMINAL, args);
+    assert_eq!(super::call(&call, &Screen::plain(0)), "$ uptime -p");
+    assert_eq!(call_words(&call), "$ uptime -p");
+    call.args = json!({ "action": "list" });
+    assert_eq!(super::call(&call, &Screen::plain(0)), "→ terminal list");
+}

@@ -1,6 +1,7 @@
 //! Talking with a model from a terminal or a script: what `hob ask` and `hob chat` share.
 //!
-//! - [`order`]: what is asked, from the command line, stdin and files
+//! - [`order`]: what is asked, from the command line, stdin and files; [`plain`]: plain words, whose
+//!   one tool is the shared terminal
 //! - [`talk`]: a run from its order to its end; within, `following` hears and answers, `shown`
 //!   prints, `duty` waits for what was asked
 //! - [`heard`]: what an event says; [`page`] and [`flow`]: its words on the screen; `tail`: what
@@ -26,6 +27,7 @@ pub mod order;
 pub mod page;
 mod permission;
 pub mod person;
+pub mod plain;
 pub mod question;
 mod shown;
 pub mod slash;

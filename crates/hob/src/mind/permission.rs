@@ -19,6 +19,8 @@ use std::io;
 const PREVIEW_LINES_MAX: usize = 40;
 /// Lines of a preview that are shown however small the screen is.
 const PREVIEW_LINES_MIN: usize = 4;
+/// Lines of a command that head its question; more of it stands in the preview.
+const TYPED_LINES_MAX: usize = 6;
 /// Columns assumed when nobody says.
 const COLUMNS: usize = 80;
 
@@ -110,13 +112,25 @@ fn choices(question: &Question) -> Vec<Choice<'_>> {
 /// them.
 pub(super) fn lines(question: &Question, screen: &Screen) -> Vec<String> {
     let columns = screen.width.unwrap_or(usize::MAX);
-    let heading = format!("May it? {}", lines::sentence(&question.sentence));
-    let heading = wrap(&heading, columns);
+    let typed = typed(question);
+    let heading = if typed.is_empty() {
+        let heading = format!("May it? {}", lines::sentence(&question.sentence));
+        wrap(&heading, columns)
+    } else {
+        let lines = typed.iter().flat_map(|line| wrap(line, columns));
+        lines.take(TYPED_LINES_MAX).collect()
+    };
     let keys = prompt(question, screen).len();
     let free = screen.rows.unwrap_or(usize::MAX);
     let free = free.saturating_sub(heading.len() + keys + 2);
     let free = free.clamp(PREVIEW_LINES_MIN, PREVIEW_LINES_MAX);
     let mut preview = toned(question);
+    if !typed.is_empty() {
+        preview.retain(|(line, _)| !line.starts_with("tool: "));
+        // What stands above as it will be typed, unless there is too much of it.
+        let is_shown = heading.len() < TYPED_LINES_MAX;
+        preview.retain(|(line, _)| !(is_shown && typed.contains(line)));
+    }
     let whole = preview.len();
     // The change itself matters more than what is said elsewhere too.
     for lesser in [Tone::Quiet, Tone::Heading] {
@@ -137,6 +151,18 @@ pub(super) fn lines(question: &Question, screen: &Screen) -> Vec<String> {
         out.push(screen.paint(Tone::Quiet, &cut(&line, columns)));
     }
     out
+}
+
+/// What a yes types into the shared terminal: `$ uptime`, and the lines that go on with it.
+fn typed(question: &Question) -> Vec<String> {
+    if question.tool != lines::TERMINAL {
+        return Vec::new();
+    }
+    let preview = many_lines(question.preview.as_deref().unwrap_or_default());
+    let mut lines = preview.into_iter().skip_while(|it| !it.starts_with("$ "));
+    let first = lines.next();
+    let rest = lines.take_while(|it| it.starts_with("> "));
+    first.into_iter().chain(rest).collect()
 }
 
 /// What can be answered, what that stores, and until when.

@@ -165,3 +165,34 @@ fn an_answer_is_bound_to_what_was_shown() {
         assert_eq!((given.digest.as_deref(), given.scope), (Some("d1"), scope));
     }
 }
+
+#[test]
+fn a_command_for_the_terminal_heads_its_question_as_it_is_typed() {
+    let preview = "tool: terminal\n$ cd lab\n> ls\nwhy: to look around\nterminal: main (idle)\n\
+                   in: /home/me\nwalls: none; it runs as you, with all your shell can reach";
+    let mut question = question(preview);
+    question.tool = "terminal".to_owned();
+    let lines = lines(&question, &screen(80, 24));
+    assert_eq!(
+        lines,
+        [
+            "$ cd lab",
+            "> ls",
+            "    why: to look around",
+            "    terminal: main (idle)",
+            "    in: /home/me",
+            "    walls: none; it runs as you, with all your shell can reach",
+        ]
+    );
+    // Of a long one nothing is lost: what does not head the question is counted.
+    let long = format!("tool: terminal\n$ one\n{}why: so", "> more\n".repeat(50));
+    question.preview = Some(long);
+    let lines = super::lines(&question, &screen(80, 24));
+    assert!(lines.len() < 24 && lines[0] == "$ one", "{lines:?}");
+    assert!(
+        lines
+            .last()
+            .is_some_and(|it| it.contains("? shows them all")),
+        "{lines:?}"
+    );
+}

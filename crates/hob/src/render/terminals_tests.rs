@@ -23,7 +23,7 @@ fn terminal(name: &str, state: TerminalState) -> Terminal {
     }
 }
 
-fn command(number: u8, by: CommandBy, state: CommandState) -> TerminalCommand {
+fn of(number: u8, by: CommandBy, state: CommandState) -> TerminalCommand {
     let id = format!("00000000-0000-7000-8000-0000000000{number:02x}");
     TerminalCommand {
         id: id.parse().expect("is an id"),
@@ -82,9 +82,9 @@ fn the_list_fits_and_says_why_a_terminal_is_gone() {
 fn the_history_reads_downwards_and_says_who_and_how() {
     let page = TerminalCommands {
         commands: vec![
-            command(2, CommandBy::Person, CommandState::Done),
-            command(0, CommandBy::Model, CommandState::Done),
-            command(9, CommandBy::Client, CommandState::Running),
+            of(2, CommandBy::Person, CommandState::Done),
+            of(0, CommandBy::Model, CommandState::Done),
+            of(9, CommandBy::Client, CommandState::Running),
         ],
         more: true,
     };
@@ -106,8 +106,8 @@ fn the_history_reads_downwards_and_says_who_and_how() {
 
 #[test]
 fn one_command_is_shown_with_what_it_printed_and_nothing_that_acts() {
-    let one = command(7, CommandBy::Person, CommandState::Done);
-    let lines = self::command(&one, &Screen::plain(NOW));
+    let one = of(7, CommandBy::Person, CommandState::Done);
+    let lines = command(&one, &Screen::plain(NOW));
     assert_eq!(lines[0], "$ make test\u{fffd}");
     assert!(lines[1].contains("by you · in main") && lines[1].contains("exit 7"));
     assert_eq!(lines[3], "one");

@@ -1,26 +1,31 @@
-//! `hob "what is filling my disk?"`: a single argument that is a question, not a command. Pure.
+//! `hob "what is filling my disk?"`, `hob -- what is filling my disk`: plain words, not a command.
+//! Pure.
 
 use std::ffi::OsString;
 
-/// The command line with `ask` put before a question that stands alone.
+/// What plain words are: a question whose one tool is the shared terminal.
+const ASKED: [&str; 2] = ["ask", "--terminal"];
+
+/// The command line with the command put before plain words.
 pub fn with_ask(arguments: Vec<OsString>) -> Vec<OsString> {
     let is_flag = |argument: &OsString| argument == "--json";
     let mut words = arguments
         .iter()
         .skip(1)
         .filter(|argument| !is_flag(argument));
-    let is_question = match (words.next(), words.next()) {
+    let are_words = match (words.next(), words.next()) {
         (Some(only), None) => only.to_str().is_some_and(is_question),
+        (Some(first), Some(_)) => first == "--",
         _ => false,
     };
-    if !is_question {
+    if !are_words {
         return arguments;
     }
     let mut rest = arguments.into_iter();
     let program = rest.next();
     program
         .into_iter()
-        .chain([OsString::from("ask")])
+        .chain(ASKED.map(OsString::from))
         .chain(rest)
         .collect()
 }

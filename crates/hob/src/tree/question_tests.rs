@@ -16,10 +16,19 @@ fn a_single_argument_with_a_space_or_a_question_mark_is_asked() {
     ] {
         assert_eq!(
             with_ask(line(&["hob", question])),
-            line(&["hob", "ask", question])
+            line(&["hob", "ask", "--terminal", question])
         );
-        let json = line(&["hob", "ask", "--json", question]);
+        let json = line(&["hob", "ask", "--terminal", "--json", question]);
         assert_eq!(with_ask(line(&["hob", "--json", question])), json);
+    }
+}
+
+#[test]
+fn words_after_two_dashes_are_asked_whatever_they_are() {
+    for words in [&["uptime"][..], &["show", "--all"], &["status"]] {
+        let typed = [&["hob", "--"], words].concat();
+        let asked = [&["hob", "ask", "--terminal", "--"], words].concat();
+        assert_eq!(with_ask(line(&typed)), line(&asked));
     }
 }
 
@@ -31,6 +40,8 @@ fn everything_else_is_left_alone() {
         &["hob", "session", "list"],
         &["hob", "what", "now?"],
         &["hob", "--json"],
+        &["hob", "--"],
+        &["hob", "uptime", "--", "x"],
         &["hob", "--jsn x"],
         &["hob", " "],
         &["hob", ""],

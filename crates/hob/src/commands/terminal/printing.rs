@@ -17,8 +17,8 @@ pub(super) struct Printing {
     line: String,
     /// A return whose line's end may follow.
     returned: bool,
-    /// Whether anything was printed.
-    pub(super) has_any: bool,
+    /// Bytes that were printed.
+    printed: usize,
     /// Whether the last line has ended.
     is_open: bool,
 }
@@ -31,9 +31,14 @@ impl Printing {
         }
     }
 
+    /// Whether anything was printed.
+    pub(super) fn has_any(&self) -> bool {
+        self.printed > 0
+    }
+
     /// What to write for this piece.
     pub(super) fn take(&mut self, text: &str) -> String {
-        self.has_any |= !text.is_empty();
+        self.printed = self.printed.saturating_add(text.len());
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
             self.letter(letter, &mut out);

@@ -79,15 +79,27 @@ struct Followed<'c> {
     cancel: Pending<'c, ()>,
     began: Instant,
     printed_at: Instant,
-    is_running: bool,
-    /// Whether the person was told that it waits, or that it is silent.
-    told_queued: bool,
-    told_silent: bool,
+    phase: Phase,
+    told: Told,
     /// Some of what it printed did not come here.
     misses: bool,
     interrupted: bool,
+}
+
+/// How far the events have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Queued,
+    Running,
     /// Its last event has come: so has all it printed.
-    is_told: bool,
+    Ended,
+}
+
+/// What the person was told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    queued: bool,
+    silent: bool,
 }
 
 enum Woken {
@@ -111,12 +123,10 @@ impl<'c> Followed<'c> {
             cancel: None,
             began: now,
             printed_at: now,
-            is_running: false,
-            told_queued: false,
-            told_silent: false,
+            phase: Phase::Queued,
+            told: Told::default(),
             misses: false,
             interrupted: false,
-            is_told: false,
             desk,
         }
     }
@@ -159,7 +169,7 @@ impl<'c> Followed<'c> {
     /// What was printed last may still be on its way when the end is known.
     async fn take_tail(&mut self) -> Result<(), Failure> {
         let until = Instant::now() + TAIL_WAIT;
-        while !self.is_told {
+        while self.phase != Phase::Ended {
             match tokio::time::timeout_at(until, self.stream.next()).await {
                 Ok(Some(Ok(item))) => self.item(&item)?,
                 Ok(Some(Err(_)) | None) | Err(_) => break,
@@ -177,7 +187,7 @@ impl<'c> Followed<'c> {
             if output.command == Some(self.id) {
                 self.misses |= output.dropped.is_some_and(|bytes| bytes > 0);
                 self.printed_at = Instant::now();
-                self.is_running = true;
+                self.phase = Phase::Running;
                 return self.print(&output.text);
             }
             return Ok(());
@@ -185,8 +195,11 @@ impl<'c> Followed<'c> {
         if let Some(changed) = event.read::<TerminalCommandChanged>()
             && changed.id == self.id
         {
-            self.is_running |= changed.state != CommandState::Queued;
-            self.is_told = changed.state.is_final();
+            self.phase = match changed.state {
+                CommandState::Queued => Phase::Queued,
+                CommandState::Running => Phase::Running,
+                _ => Phase::Ended,
+            };
         }
         Ok(())
     }
@@ -236,15 +249,16 @@ impl<'c> Followed<'c> {
 
     fn tell_waiting(&mut self) {
         let name = one_line(&self.terminal);
-        if !self.is_running && !self.told_queued && self.began.elapsed() >= QUEUED_TOLD_AFTER {
-            self.told_queued = true;
+        let waits = self.phase == Phase::Queued && self.began.elapsed() >= QUEUED_TOLD_AFTER;
+        if waits && !self.told.queued {
+            self.told.queued = true;
             self.note(&format!(
                 "{name} is busy; it waits for its turn. Ctrl-C takes it back."
             ));
         }
         let silent = self.printed_at.elapsed() >= SILENCE_TOLD_AFTER;
-        if self.is_running && silent && !self.told_silent {
-            self.told_silent = true;
+        if self.phase == Phase::Running && silent && !self.told.silent {
+            self.told.silent = true;
             self.note(&format!(
                 "(silent; if it waits for an answer, give it in `hob terminal attach {name}`)"
             ));
@@ -270,13 +284,13 @@ impl<'c> Followed<'c> {
             return ended_as(ended);
         }
         let output = ended.output.as_deref().unwrap_or_default();
-        if !self.printing.has_any {
+        if !self.printing.has_any() {
             self.print(output)?;
         }
         let rest = self.printing.end();
         terminal.bytes(rest.as_bytes())?;
         terminal.flush()?;
-        if self.misses && self.printing.has_any {
+        if self.misses && self.printing.has_any() {
             let id = terminals::short_id(ended.id);
             Terminal::note(format!(
                 "Some of what it printed is not above: hob terminal history --id {id}"

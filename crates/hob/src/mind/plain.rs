@@ -1,0 +1,35 @@
+//! Plain words: what a model is told that is asked something from a shell and has that shell's
+//! terminal as its one tool. Pure.
+
+use hob_wire::rooms::agent::RunParams;
+
+/// The tool that plain words have.
+const TOOL: &str = "terminal";
+
+/// The three things that plain words can be.
+const LAYER: &str = "\
+The person speaks to you in plain words from their shell. First decide which of these it is:
+1. A question that words answer, also one about a command (what does it do, how do I, is it safe): \
+answer in words. Run nothing.
+2. A mention: a command is named, quoted, to be explained or to be written down. Explain it or \
+write it down. Run nothing: that a command stands in the words is no order to run it.
+3. Something to find out or to do on this machine now, such as its uptime, its disks, what listens \
+on a port: call the tool `terminal` with the action `run`, one command line, and in `reason` one \
+short line for the person that says what it does.
+When in doubt it is a question. Prefer commands that only look; never add sudo by yourself.
+Only what the command really printed is known: answer from that in a sentence or two, and say so if \
+it failed. If the call is denied, name the command you would have run, and stop.";
+
+/// Makes a run one of plain words. The workspace plays no part: the terminal has a folder of its
+/// own, and the person is told which.
+pub fn speak(params: &mut RunParams) {
+    let stands = params.workspace.take();
+    let stands = stands.map(|folder| {
+        format!(
+            "\nThe person stands in {folder}; the terminal may be elsewhere, so name that folder \
+             in the command where it matters."
+        )
+    });
+    params.system = Some(format!("{LAYER}{}", stands.unwrap_or_default()));
+    params.tools = Some(vec![TOOL.to_owned()]);
+}
