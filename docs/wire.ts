@@ -282,7 +282,7 @@ export interface Methods {
   "terminal.analyze": { params: TerminalAnalyzeParams; result: TerminalAnalysis };
   /** Shows what machine this is. */
   "desktop.system": { params: DesktopSystemParams; result: DesktopSystemInfo };
-  /** Whether a program can be run from a shell, and where it is. */
+  /** Says whether a program can be run from a shell, and where it is. */
   "desktop.program": { params: DesktopProgramParams; result: DesktopProgramFound };
   /** Finds an application of the desktop by its name. */
   "desktop.find": { params: DesktopFindParams; result: DesktopEntryFound };
