@@ -1,5 +1,5 @@
-//! What the tests of this crate start beside themselves: the shim alone, and a stand-in for the
-//! daemon that can be killed.
+//! What the tests of this crate start beside themselves: the shim alone, the recorder alone, and
+//! a stand-in for the daemon that can be killed.
 
 use hob_exec::{Plan, Policy, Spawner, SpawnerParts, Walls};
 use hob_kit::tasks::Tasks;
@@ -16,6 +16,9 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         },
+        Some(hob_exec::tmux::recording::SUBCOMMAND) => {
+            hob_exec::tmux::recording::main(&arguments[1..])
+        }
         _ => hob_exec::shim::main(&arguments),
     }
 }

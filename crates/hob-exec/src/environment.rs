@@ -26,7 +26,8 @@ pub const PASSED: &[&str] = &[
     "USER",
 ];
 
-const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const PATH_DEFAULT: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The variables of a child.
 pub(crate) fn of_child(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {

@@ -8,6 +8,8 @@
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
 //! - [`order`]: what the daemon and the shim say to each other
 //! - [`handover`]: this very process becomes another program
+//! - [`tmux`]: terminals that a person shares with hob; `detached`: what is started there is the
+//!   person's own and hangs on no shim
 //!
 //! ```text
 //! daemon ──control socket──▶ hob shim ──▶ [bwrap ──▶] the program and all it starts
@@ -19,6 +21,7 @@
 //! that cannot be enforced is a refusal that names it. Linux only.
 
 pub mod child;
+mod detached;
 pub mod environment;
 pub mod error;
 pub mod handover;
@@ -29,6 +32,7 @@ mod paths;
 pub mod plan;
 pub mod shim;
 pub mod spawner;
+pub mod tmux;
 mod watcher;
 
 pub use child::{Child, Exit};

@@ -146,6 +146,11 @@ impl Spawner {
         Ok(child)
     }
 
+    /// The tasks that end with the house.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.0.parts.tasks
+    }
+
     /// Leaves a child running under an id.
     pub fn keep(&self, child: Child) -> Result<ProcessId, ExecError> {
         let mut background = self.background();

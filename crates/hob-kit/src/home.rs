@@ -26,6 +26,7 @@ struct Paths {
     data: PathBuf,
     state: PathBuf,
     socket: PathBuf,
+    tmux_socket: PathBuf,
 }
 
 /// Why there is no usable home.
@@ -82,12 +83,14 @@ impl Home {
     }
 
     fn from_parts(config: PathBuf, data: PathBuf, state: PathBuf) -> Home {
-        let socket = socket_path(&state);
+        let socket = socket_path(&state, "hob.sock");
+        let tmux_socket = socket_path(&state, "tmux.sock");
         Home(Arc::new(Paths {
             config,
             data,
             state,
             socket,
+            tmux_socket,
         }))
     }
 
@@ -137,6 +140,21 @@ impl Home {
     /// The unix socket. A client takes it from the state file.
     pub fn socket(&self) -> PathBuf {
         self.0.socket.clone()
+    }
+
+    /// The socket of the tmux server of the terminals.
+    pub fn tmux_socket(&self) -> PathBuf {
+        self.0.tmux_socket.clone()
+    }
+
+    /// Where each terminal has its folder.
+    pub fn terminals(&self) -> PathBuf {
+        self.0.data.join("terminals")
+    }
+
+    /// The folder of one terminal: its recording, and what its shell reads.
+    pub fn terminal(&self, id: &str) -> PathBuf {
+        self.terminals().join(id)
     }
 
     /// What a person typed in `hob chat`.
@@ -194,7 +212,7 @@ impl Home {
         for directory in [&self.0.config, &self.0.data, &self.0.state] {
             make_private(directory)?;
         }
-        for directory in [self.run(), self.logs(), self.blobs()] {
+        for directory in [self.run(), self.logs(), self.blobs(), self.terminals()] {
             make_private(&directory)?;
         }
         match self.0.socket.parent() {
@@ -204,14 +222,14 @@ impl Home {
     }
 }
 
-/// `run/hob.sock`, or a short path of the same home's own when that does not fit.
-fn socket_path(state: &Path) -> PathBuf {
-    let usual = state.join("run/hob.sock");
+/// `run/NAME`, or a short path of the same home's own when that does not fit.
+fn socket_path(state: &Path, name: &str) -> PathBuf {
+    let usual = state.join("run").join(name);
     if usual.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
         return usual;
     }
     let user = rustix::process::getuid().as_raw();
-    let name = format!("{:016x}.sock", fingerprint(state.as_os_str()));
+    let name = format!("{:016x}.{name}", fingerprint(state.as_os_str()));
     PathBuf::from(format!("/tmp/hob-{user}")).join(name)
 }
 

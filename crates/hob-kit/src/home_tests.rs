@@ -20,6 +20,8 @@ fn hob_home_holds_everything() {
         (home.lock_file(), "hob.db.lock"),
         (home.state_file(), "run/daemon.json"),
         (home.socket(), "run/hob.sock"),
+        (home.tmux_socket(), "run/tmux.sock"),
+        (home.terminal("t1"), "terminals/t1"),
         (home.log_file(), "logs/hob.log"),
     ] {
         assert_eq!(under(path), Some(PathBuf::from(expected)));

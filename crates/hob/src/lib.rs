@@ -46,6 +46,13 @@ pub fn main() -> ExitCode {
     {
         return hob_exec::shim::main(&arguments[2..]);
     }
+    // The process that writes down what a terminal prints.
+    if arguments
+        .get(1)
+        .is_some_and(|name| name == hob_exec::tmux::recording::SUBCOMMAND)
+    {
+        return hob_exec::tmux::recording::main(&arguments[2..]);
+    }
     // The process of a service of ours.
     if arguments
         .get(1)

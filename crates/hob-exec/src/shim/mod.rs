@@ -27,6 +27,8 @@ mod start;
 mod sys;
 mod tree;
 
+pub(crate) use sys::close_on_exec;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

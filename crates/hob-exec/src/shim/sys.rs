@@ -18,7 +18,7 @@ pub(super) struct Reaped {
 }
 
 /// Every descriptor from 3 on closes when a program is started.
-pub(super) fn close_on_exec() -> io::Result<()> {
+pub(crate) fn close_on_exec() -> io::Result<()> {
     // SAFETY: three integers; no memory is touched.
     let done = unsafe {
         libc::syscall(

@@ -12,4 +12,6 @@ mod rig;
 #[cfg(test)]
 mod service;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod walls;

@@ -1,0 +1,25 @@
+//! What goes wrong with tmux.
+
+use crate::error::ExecError;
+use std::io;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TmuxError {
+    #[error("A terminal named '{0}' is there already.")]
+    Exists(String),
+    #[error("There is no terminal '{0}'.")]
+    NoSession(String),
+    #[error("There is no key '{0}'; names are such as Enter, Tab, Escape, Up, C-c, M-f, F5.")]
+    NoKey(String),
+    #[error("tmux did not do it: {0}")]
+    Refused(String),
+    /// The connection is over; the terminal may live on.
+    #[error("The connection to the terminal is over: {0}")]
+    Gone(String),
+    #[error("tmux does not answer.")]
+    Silent,
+    #[error("tmux cannot be reached: {0}")]
+    Io(#[from] io::Error),
+    #[error("tmux did not start: {0}")]
+    Start(#[from] ExecError),
+}

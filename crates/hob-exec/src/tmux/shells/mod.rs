@@ -1,0 +1,135 @@
+//! How shells are started so that they tell hob where a command begins and ends, and how a command
+//! is handed to them.
+//!
+//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields] BEL`. The key is the terminal's own: the same
+//! sequence without it is data. Kinds:
+//!
+//! | Kind | Fields | Means |
+//! |---|---|---|
+//! | `B` | hexadecimal bytes of the folder | the shell is at its prompt and takes keys. Told each time the prompt is drawn, also between `T` and `C` |
+//! | `T` | id | a command that hob handed over has been taken |
+//! | `C` | id, seconds.micros | a command begins to run. One that the shell cannot parse never begins |
+//! | `D` | id, status, seconds.micros, hexadecimal bytes of the line | a command has ended; the line only where the person typed it and their history took it. An id of hob's always has its `D` |
+//! | `I` | | the shell asks for the rest of a line |
+//! | `X` | status | the shell is left |
+//!
+//! Handing over: [`hand_over`] writes the command to a file, then a private key ([`KEY_TAKE`]) is
+//! typed which the hooks have bound: they empty the file, show the line as if it had been typed and
+//! run it. A shell without hooks is typed the line [`LINE_TAKE`] instead.
+//!
+//! Invariants: a command is taken at most once however often the key comes; the key comes neither
+//! from the environment nor on a command line; the person's own start-up files are read first.
+
+use super::words::quoted;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// What is typed to have the hooks take the command.
+pub const KEY_TAKE: &[u8] = b"\x1b[7717~";
+/// What is typed where there are no hooks. The space keeps it out of most histories.
+pub const LINE_TAKE: &[u8] = b" . \"$HOB_TAKE\"\r";
+/// Digits of a key.
+pub const KEY_DIGITS: usize = 32;
+
+const NEXT: &str = "next";
+const NEXT_UNREADY: &str = "next.tmp";
+/// The longest command file that is looked into for its id.
+const ID_BYTES_MAX: usize = 256;
+
+/// The shells that differ in how they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    /// Any other: `sh`, dash, ksh, busybox. What the person types there is not told by marks.
+    Posix,
+}
+
+impl Shell {
+    /// The shell of a program, by its name.
+    pub fn of(program: &Path) -> Shell {
+        let name = program.file_name().and_then(OsStr::to_str);
+        match name.unwrap_or_default().trim_start_matches('-') {
+            "bash" | "rbash" => Shell::Bash,
+            "zsh" => Shell::Zsh,
+            "fish" => Shell::Fish,
+            _ => Shell::Posix,
+        }
+    }
+
+    /// Whether the private key is bound there; else [`LINE_TAKE`] is typed.
+    pub fn has_hooks(self) -> bool {
+        self != Shell::Posix
+    }
+}
+
+/// Writes what the shell reads at its start, and says how it is started.
+pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Vec<OsString>> {
+    if key.len() != KEY_DIGITS || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the key of a terminal is 32 hexadecimal digits",
+        ));
+    }
+    private(&folder.join(NEXT), b"")?;
+    let program = OsString::from(program);
+    let names = |name: &str| folder.join(name);
+    match Shell::of(Path::new(&program)) {
+        Shell::Bash => {
+            let file = names("hooks.bash");
+            let person = "[ -r ~/.bashrc ] && . ~/.bashrc\n";
+            private(
+                &file,
+                &[person.as_bytes(), &head(folder, key), BASH].concat(),
+            )?;
+            Ok(vec![program, "--rcfile".into(), file.into(), "-i".into()])
+        }
+        Shell::Zsh | Shell::Fish | Shell::Posix => Ok(vec![program, "-i".into()]),
+    }
+}
+
+const BASH: &[u8] = include_bytes!("hooks.bash");
+
+/// The two variables that every hook needs, in words that all but fish read.
+fn head(folder: &Path, key: &str) -> Vec<u8> {
+    let mut text = format!("__hob_k={key} __hob_dir=").into_bytes();
+    text.extend(quoted(folder.as_os_str()).into_vec());
+    text.push(b'\n');
+    text
+}
+
+/// Lays a command where the shell takes it when it is told to.
+pub fn hand_over(folder: &Path, id: &str, command: &str) -> io::Result<()> {
+    let text = [id.as_bytes(), b"\n", command.as_bytes()].concat();
+    let unready = folder.join(NEXT_UNREADY);
+    private(&unready, &text)?;
+    std::fs::rename(unready, folder.join(NEXT))
+}
+
+/// The id of the command that lies there untaken.
+pub fn untaken(folder: &Path) -> io::Result<Option<String>> {
+    let text = match std::fs::read(folder.join(NEXT)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text?,
+    };
+    let id = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let id = &id[..id.len().min(ID_BYTES_MAX)];
+    Ok((!id.is_empty()).then(|| String::from_utf8_lossy(id).into_owned()))
+}
+
+/// Takes back a command that nobody has taken yet.
+pub fn withdraw(folder: &Path) -> io::Result<()> {
+    private(&folder.join(NEXT_UNREADY), b"")?;
+    std::fs::rename(folder.join(NEXT_UNREADY), folder.join(NEXT))
+}
+
+fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)?.write_all(bytes)
+}
