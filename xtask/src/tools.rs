@@ -74,7 +74,37 @@ const TOOLS: &[Tool] = &[
             flag: "-V",
         },
         package: Package::Apt("tmux"),
-        needed_by: "the ordinary story in a real terminal",
+        needed_by: "the ordinary story in a real terminal, and terminals",
+    },
+    Tool {
+        name: "zsh",
+        probe: Probe::Program(&["zsh"]),
+        package: Package::Apt("zsh"),
+        needed_by: "terminals with zsh",
+    },
+    Tool {
+        name: "fish",
+        probe: Probe::Program(&["fish"]),
+        package: Package::Apt("fish"),
+        needed_by: "terminals with fish",
+    },
+    Tool {
+        name: "xterm",
+        probe: Probe::Program(&["xterm"]),
+        package: Package::Apt("xterm"),
+        needed_by: "windows on terminals",
+    },
+    Tool {
+        name: "Xvfb",
+        probe: Probe::Program(&["Xvfb"]),
+        package: Package::Apt("xvfb"),
+        needed_by: "windows on terminals",
+    },
+    Tool {
+        name: "xwininfo",
+        probe: Probe::Program(&["xwininfo"]),
+        package: Package::Apt("x11-utils"),
+        needed_by: "windows on terminals",
     },
     Tool {
         name: "python3",

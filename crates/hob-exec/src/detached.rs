@@ -70,6 +70,16 @@ pub(crate) async fn answer(
         .map_err(late)?
 }
 
+/// Starts a program and leaves it alone; its process.
+pub(crate) fn start(
+    argv: &[OsString],
+    folder: &Path,
+    variables: Vec<(OsString, OsString)>,
+) -> io::Result<tokio::process::Child> {
+    let mut command = command(argv, folder, variables)?;
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "what belongs to the person hangs on no shim"

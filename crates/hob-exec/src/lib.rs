@@ -8,8 +8,8 @@
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
 //! - [`order`]: what the daemon and the shim say to each other
 //! - [`handover`]: this very process becomes another program
-//! - [`tmux`]: terminals that a person shares with hob; `detached`: what is started there is the
-//!   person's own and hangs on no shim
+//! - [`tmux`]: terminals that a person shares with hob; [`windows`]: of the desktop, on them;
+//!   `detached`: what is started there is the person's own and hangs on no shim
 //!
 //! ```text
 //! daemon ──control socket──▶ hob shim ──▶ [bwrap ──▶] the program and all it starts
@@ -34,6 +34,7 @@ pub mod shim;
 pub mod spawner;
 pub mod tmux;
 mod watcher;
+pub mod windows;
 
 pub use child::{Child, Exit};
 pub use error::ExecError;

@@ -55,6 +55,14 @@ impl Env {
         ))
     }
 
+    /// The same without some variables.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Env {
+        let mut rest = BTreeMap::clone(&self.0);
+        rest.retain(|name, _| !names.iter().any(|gone| name == gone));
+        Env(Arc::new(rest))
+    }
+
     /// A variable's text; none when it is unset, empty or not UTF-8.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.os(name).and_then(OsStr::to_str)

@@ -22,10 +22,10 @@
 
 use super::words::quoted;
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What is typed to have the hooks take the command.
@@ -77,29 +77,95 @@ pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Ve
         ));
     }
     private(&folder.join(NEXT), b"")?;
-    let program = OsString::from(program);
-    let names = |name: &str| folder.join(name);
-    match Shell::of(Path::new(&program)) {
+    let head = head(folder, key);
+    let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let mut argv = vec![OsString::from(program)];
+    match Shell::of(program) {
         Shell::Bash => {
-            let file = names("hooks.bash");
-            let person = "[ -r ~/.bashrc ] && . ~/.bashrc\n";
-            private(
-                &file,
-                &[person.as_bytes(), &head(folder, key), BASH].concat(),
-            )?;
-            Ok(vec![program, "--rcfile".into(), file.into(), "-i".into()])
+            let file = folder.join("hooks.bash");
+            let person = b"[ -r ~/.bashrc ] && . ~/.bashrc\n";
+            private(&file, &[person, &head[..], BASH].concat())?;
+            argv.extend(["--rcfile".into(), file.into(), "-i".into()]);
         }
-        Shell::Zsh | Shell::Fish | Shell::Posix => Ok(vec![program, "-i".into()]),
+        Shell::Zsh => {
+            // zsh reads its files in the order .zshenv, .zshrc from the folder of this variable.
+            let place = folder.join("zsh");
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&place)?;
+            let here = [b"__hob_zsh=", &*quoted(place.as_os_str()).into_vec(), b"\n"].concat();
+            private(&place.join(".zshenv"), &[&here[..], ZSHENV].concat())?;
+            private(&place.join(".zshrc"), &[ZSHRC, &head[..], ZSH].concat())?;
+            let mut variable = OsString::from("ZDOTDIR=");
+            variable.push(place);
+            argv.splice(..0, ["env".into(), variable]);
+            argv.push("-i".into());
+        }
+        Shell::Fish => {
+            let file = folder.join("hooks.fish");
+            let folder = fish_word(folder.as_os_str());
+            let head = [
+                b"set -g __hob_k ",
+                key.as_bytes(),
+                b"\nset -g __hob_dir ",
+                &*folder,
+                b"\n",
+            ];
+            private(&file, &[&head.concat()[..], FISH].concat())?;
+            let source = [b"source ", &*fish_word(file.as_os_str())].concat();
+            argv.extend(words(&["-i", "-C"]));
+            argv.push(OsString::from_vec(source));
+        }
+        Shell::Posix => {
+            let file = folder.join("hooks.sh");
+            private(&file, &[&head[..], POSIX].concat())?;
+            private(&folder.join("take"), TAKE)?;
+            let mut variable = OsString::from("ENV=");
+            variable.push(file);
+            argv.splice(..0, ["env".into(), variable]);
+            argv.push("-i".into());
+        }
     }
+    Ok(argv)
 }
 
 const BASH: &[u8] = include_bytes!("hooks.bash");
+const ZSH: &[u8] = include_bytes!("hooks.zsh");
+const FISH: &[u8] = include_bytes!("hooks.fish");
+const POSIX: &[u8] = include_bytes!("hooks.sh");
+const TAKE: &[u8] = include_bytes!("take.sh");
+/// Reads the person's own file, which may name another folder for the next one.
+const ZSHENV: &[u8] = b"unset ZDOTDIR
+[[ -r ~/.zshenv ]] && . ~/.zshenv
+__hob_zdotdir=${ZDOTDIR-}
+ZDOTDIR=$__hob_zsh
+unset __hob_zsh
+";
+const ZSHRC: &[u8] = b"ZDOTDIR=$__hob_zdotdir
+unset __hob_zdotdir
+[[ -n $ZDOTDIR ]] || unset ZDOTDIR
+[[ -r ${ZDOTDIR:-$HOME}/.zshrc ]] && . ${ZDOTDIR:-$HOME}/.zshrc
+";
 
 /// The two variables that every hook needs, in words that all but fish read.
 fn head(folder: &Path, key: &str) -> Vec<u8> {
     let mut text = format!("__hob_k={key} __hob_dir=").into_bytes();
     text.extend(quoted(folder.as_os_str()).into_vec());
     text.push(b'\n');
+    text
+}
+
+/// One word for fish, whose quotes know the backslash.
+fn fish_word(word: &OsStr) -> Vec<u8> {
+    let mut text = b"'".to_vec();
+    for byte in word.as_bytes() {
+        if matches!(byte, b'\\' | b'\'') {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    text.push(b'\'');
     text
 }
 

@@ -163,7 +163,11 @@ async fn a_key_without_a_command_presses_nothing() {
         terminal.control.nudge().await.expect("sent");
     }
     let ran = terminal.ended().await;
-    assert_eq!((ran.id.as_str(), ran.output.as_str()), ("once", "once\r\n"));
+    // Keys that come while it runs are shown by the terminal itself.
+    assert!(
+        ran.id == "once" && ran.output.starts_with("once\r\n"),
+        "{ran:?}"
+    );
     let ran = terminal.run("last", "echo last").await;
     assert_eq!(ran.output, "last\r\n");
 }

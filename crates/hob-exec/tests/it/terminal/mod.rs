@@ -4,3 +4,5 @@ mod bash;
 mod keys;
 mod life;
 mod rig;
+mod shells;
+mod windows;

@@ -156,6 +156,14 @@ pub(crate) struct Ran {
     pub(crate) typed: Option<String>,
 }
 
+impl Ran {
+    /// The output without the title and the colours that fish sets before each command.
+    pub(crate) fn printed(&self) -> &str {
+        let behind = self.output.split_once("\x0f\r");
+        behind.map_or(&self.output, |(_, output)| output)
+    }
+}
+
 impl Terminal {
     /// Hands a command over and waits for its end and the next prompt.
     pub(crate) async fn run(&mut self, id: &str, command: &str) -> Ran {
