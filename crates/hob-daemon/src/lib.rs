@@ -12,6 +12,7 @@
 //! - [`library`] leads rooms to models, [`door`] to the services behind some of them
 //! - [`service`] has the local services, kept alive: `service.*`
 //! - [`speech`] has words spoken by one of those: `speech.say`
+//! - [`terminal`] has shells in tmux that a person and hob share: `terminal.*`
 //! - [`permission`] has the rules and the questions a model's call raises: `permission.*`
 //! - [`audit`] has the record of every decision: `audit.*`
 //! - [`loops`] has prompts that are asked again and again: `loop.*`
@@ -44,4 +45,5 @@ pub mod reserved;
 pub mod service;
 pub mod session;
 pub mod speech;
+pub mod terminal;
 pub mod tool;

@@ -110,7 +110,7 @@ fn command(
 }
 
 /// A program by its name, or by its path if it has one.
-pub(crate) fn look_up(name: &OsStr, env: &Env) -> Option<std::path::PathBuf> {
+pub fn look_up(name: &OsStr, env: &Env) -> Option<std::path::PathBuf> {
     if Path::new(name).components().count() > 1 {
         let path = Path::new(name);
         return is_program(path).then(|| path.to_owned());

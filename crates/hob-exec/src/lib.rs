@@ -37,6 +37,7 @@ mod watcher;
 pub mod windows;
 
 pub use child::{Child, Exit};
+pub use detached::look_up;
 pub use error::ExecError;
 pub use level::{Facts, Level};
 pub use plan::{Feed, Limits, Plan, Policy, Stdin, Walls};

@@ -68,6 +68,14 @@ impl RunId {
     }
 }
 
+impl CommandId {
+    /// An id of this time with these last ten bytes, marked as a `UUIDv7`'s.
+    #[must_use]
+    pub fn at(wall_ms: u64, tail: [u8; 10]) -> CommandId {
+        CommandId(uuid::Builder::from_unix_timestamp_millis(wall_ms, &tail).into_uuid())
+    }
+}
+
 /// A session as callers name it: by id or by key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRef {

@@ -12,6 +12,7 @@ use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
 use hob_daemon::config::Config;
 use hob_daemon::service::Services;
+use hob_daemon::terminal::Terminals;
 use hob_gateway::{Gateway, GatewayParts};
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
@@ -126,6 +127,12 @@ struct Groups {
     services: Tasks,
 }
 
+/// What is told when the daemon opens and stops.
+struct Kept {
+    services: Services,
+    terminals: Terminals,
+}
+
 /// Everything a daemon has before it serves.
 struct House<'l> {
     world: World,
@@ -146,7 +153,7 @@ impl House<'_> {
             services: Tasks::new(),
         };
         let bus = self.bus(inbox, &groups.rooms);
-        let (gateway, services) = match self.open(&bus, &groups).await {
+        let (gateway, kept) = match self.open(&bus, &groups).await {
             Ok(open) => open,
             Err(failure) => {
                 self.store.close().await;
@@ -155,14 +162,14 @@ impl House<'_> {
         };
         let mut lived = self.announce(gateway.address());
         if lived.is_ok() {
-            if let Some(services) = &services {
-                services.open();
+            if let Some(kept) = &kept {
+                kept.services.open();
             }
             let cause = signals.next().await;
             tracing::info!("stopping on {cause}");
         }
         tokio::select! {
-            () = self.stop(&gateway, &bus, &groups, services.as_ref()) => {}
+            () = self.stop(&gateway, &bus, &groups, kept.as_ref()) => {}
             cause = signals.next() => {
                 tracing::warn!("ending at once on a second signal, {cause}");
                 lived = Err(anyhow::anyhow!(
@@ -187,11 +194,7 @@ impl House<'_> {
     }
 
     /// Serves the rooms and opens the gateway.
-    async fn open(
-        &self,
-        bus: &Bus,
-        groups: &Groups,
-    ) -> anyhow::Result<(Gateway, Option<Services>)> {
+    async fn open(&self, bus: &Bus, groups: &Groups) -> anyhow::Result<(Gateway, Option<Kept>)> {
         let log = self.log.clone();
         let config = Config::new(hob_daemon::config::Parts {
             home: self.world.home.clone(),
@@ -202,10 +205,10 @@ impl House<'_> {
         });
         let settings = config.watch();
         let listeners = Arc::new(OnceLock::new());
-        let mut services = None;
+        let mut kept = None;
         if !self.options.bare {
             let heard = Arc::clone(&listeners);
-            services = Some(self.serve_rooms(bus, groups, config, heard)?);
+            kept = Some(self.serve_rooms(bus, groups, config, heard)?);
         }
         let gateway = Gateway::start(GatewayParts {
             bus: bus.clone(),
@@ -223,7 +226,7 @@ impl House<'_> {
         .await?;
         // Set once, here; a second value cannot come.
         let _ = listeners.set(gateway.listeners());
-        Ok((gateway, services))
+        Ok((gateway, kept))
     }
 
     /// Writes the state file, then tells the starter on stdout.
@@ -255,16 +258,11 @@ impl House<'_> {
     }
 
     /// Refuses new work, lets what is under way finish, and closes the store.
-    async fn stop(
-        &self,
-        gateway: &Gateway,
-        bus: &Bus,
-        groups: &Groups,
-        services: Option<&Services>,
-    ) {
+    async fn stop(&self, gateway: &Gateway, bus: &Bus, groups: &Groups, kept: Option<&Kept>) {
         gateway.stop_accepting();
-        if let Some(services) = services {
-            services.leave();
+        if let Some(kept) = kept {
+            kept.services.leave();
+            kept.terminals.leave();
         }
         if failpoint::broken(27) {
             std::future::pending::<()>().await;
@@ -278,13 +276,13 @@ impl House<'_> {
                 tracing::warn!(tasks, "some tasks did not end in time");
             }
         };
-        let kept = async {
-            if let Some(services) = services {
-                services.close(SERVICES_WAIT).await;
+        let services = async {
+            if let Some(kept) = kept {
+                kept.services.close(SERVICES_WAIT).await;
             }
             groups.services.finish(KEEPERS_WAIT).await
         };
-        tokio::join!(rooms, kept);
+        tokio::join!(rooms, services);
         let closed = tokio::time::timeout(STORE_WAIT, self.store.close()).await;
         if closed.is_err() {
             tracing::warn!("the store did not close in time; the next start recovers it");

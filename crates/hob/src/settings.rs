@@ -17,6 +17,7 @@ pub fn catalog() -> Arc<Catalog> {
         hob_daemon::permission::KEYS,
         hob_daemon::loops::KEYS,
         hob_daemon::cron::KEYS,
+        hob_daemon::terminal::KEYS,
         hob_daemon::service::KEYS,
         hob_daemon::service::LLM_KEYS,
         hob_daemon::service::OPENCODE_KEYS,

@@ -27,4 +27,6 @@ mod permissions;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod tools;

@@ -115,6 +115,15 @@ impl Control {
         self.bytes(text.as_bytes()).await
     }
 
+    /// Refuses names that are no keys, before anything is typed.
+    pub fn check_keys(names: &[String]) -> Result<(), TmuxError> {
+        let mut unknown = names.iter().filter(|name| keys::press(name).is_none());
+        match unknown.next() {
+            Some(name) => Err(TmuxError::NoKey(name.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// Presses keys by their names. If one is no key, none is pressed.
     pub async fn keys(&self, names: &[String]) -> Result<(), TmuxError> {
         let mut presses: Vec<Press> = Vec::new();

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the shell's own process group is never signalled.
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
+pub use rustix::process::Signal;
 use std::io;
 
 /// Who has the keyboard of a shell's terminal.

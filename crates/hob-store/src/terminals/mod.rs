@@ -25,6 +25,7 @@ use crate::store::Store;
 use hob_wire::CommandId;
 use hob_wire::limits::PAGE_ROWS_DEFAULT;
 use hob_wire::rooms::terminal::{HistoryParams, TerminalCommand, TerminalCommands};
+use std::sync::Arc;
 
 impl Store {
     /// Keeps a new terminal; a conflict when one of its name is alive.
@@ -66,8 +67,9 @@ impl Store {
         .await
     }
 
-    /// Writes what happened in a terminal; what was written before is not written again.
-    pub async fn write_terminal(&self, happened: TerminalWrite) -> Result<(), StoreError> {
+    /// Writes what happened in a terminal; what was written before is not written again. The
+    /// caller keeps its own hold of it, to try again.
+    pub async fn write_terminal(&self, happened: Arc<TerminalWrite>) -> Result<(), StoreError> {
         let bytes = happened.bytes();
         self.write(bytes, move |batch| {
             hob_kit::failpoint::reach("terminal.write.before");

@@ -157,9 +157,9 @@ async fn one_terminal_of_a_name_is_alive() {
         status: Some(status(TerminalState::Closed)),
         ..happened(&first, 9, Vec::new())
     };
-    store.write_terminal(closed.clone()).await.unwrap();
+    store.write_terminal(closed.clone().into()).await.unwrap();
     // Twice is once: one event, and an end stays an end.
-    store.write_terminal(closed).await.unwrap();
+    store.write_terminal(closed.into()).await.unwrap();
     assert_eq!(topics(&store).await, ["terminal.status"]);
     let second = store.add_terminal(new_terminal("b", "main")).await.unwrap();
     assert_eq!(store.live_terminals().await.unwrap().len(), 1);
@@ -214,10 +214,10 @@ async fn what_happened_is_written_once() {
     let queued = store.queue_commands(asked(&main, &["ls"], None)).await;
     let row = &queued.unwrap().rows[0];
     let all = happened(&main, 50, vec![begun(row), ended(row, 7, "out")]);
-    store.write_terminal(all.clone()).await.unwrap();
-    store.write_terminal(all).await.unwrap();
+    store.write_terminal(all.clone().into()).await.unwrap();
+    store.write_terminal(all.into()).await.unwrap();
     let late = happened(&main, 20, vec![begun(row), ended(row, 0, "other")]);
-    store.write_terminal(late).await.unwrap();
+    store.write_terminal(late.into()).await.unwrap();
     assert_eq!(
         topics(&store).await,
         ["terminal.command", "terminal.command"]
@@ -238,7 +238,7 @@ async fn a_persons_line_gets_its_row_when_it_begins_or_when_it_ends() {
     let write = typed(1, "p9.1");
     for _ in 0..2 {
         let began = happened(&main, 5, vec![write.clone()]);
-        store.write_terminal(began).await.unwrap();
+        store.write_terminal(began.into()).await.unwrap();
     }
     let live = store.live_commands(main.row_id).await.unwrap();
     assert_eq!(live.len(), 1);
@@ -250,7 +250,7 @@ async fn a_persons_line_gets_its_row_when_it_begins_or_when_it_ends() {
     short.command.state = CommandState::Done;
     for _ in 0..2 {
         let ended = happened(&main, 9, vec![over.clone(), short.clone()]);
-        store.write_terminal(ended).await.unwrap();
+        store.write_terminal(ended.into()).await.unwrap();
     }
     let all = history(&store).await;
     assert_eq!(all.len(), 2);
@@ -309,7 +309,7 @@ async fn old_commands_go_and_unended_ones_stay() {
     let rows = queued.await.unwrap().rows;
     let over = rows[1..].iter().map(|row| ended(row, 0, "out")).collect();
     store
-        .write_terminal(happened(&main, 5, over))
+        .write_terminal(happened(&main, 5, over).into())
         .await
         .unwrap();
     let terminal = main.row_id;
@@ -325,5 +325,25 @@ async fn old_commands_go_and_unended_ones_stay() {
     assert_eq!(
         output(&rows[3]).await.unwrap().output.as_deref(),
         Some("out")
+    );
+}
+
+#[tokio::test]
+async fn what_was_queued_meanwhile_ends_with_its_terminal() {
+    let (_folder, store) = house();
+    let main = store.add_terminal(new_terminal("a", "main")).await.unwrap();
+    let queued = store.queue_commands(asked(&main, &["ls"], None)).await;
+    let row = &queued.unwrap().rows[0];
+    let lost = TerminalWrite {
+        status: Some(status(TerminalState::Lost)),
+        ..happened(&main, 9, Vec::new())
+    };
+    store.write_terminal(lost.into()).await.unwrap();
+    let found = store.command(row.command.id).await.unwrap();
+    assert_eq!(found.state, CommandState::Lost);
+    assert_eq!(found.ended_at, Some(NOW));
+    assert_eq!(
+        topics(&store).await,
+        ["terminal.status", "terminal.command"]
     );
 }

@@ -10,8 +10,8 @@ use crate::value::{int, number, uint};
 use hob_bus::NewEvent;
 use hob_wire::Topic;
 use hob_wire::rooms::terminal::{
-    CommandBy, EVENTS, Terminal, TerminalCommand, TerminalCommandChanged, TerminalState,
-    TerminalStatus,
+    CommandBy, CommandState, EVENTS, Terminal, TerminalCommand, TerminalCommandChanged,
+    TerminalState, TerminalStatus,
 };
 use rusqlite::OptionalExtension;
 use std::sync::{Arc, LazyLock};
@@ -105,6 +105,26 @@ fn terminal(batch: &mut Batch<'_>, row_id: i64, status: &Terminal) -> Result<(),
         ])?;
     if changed > 0 {
         log::<TerminalStatus>(batch, status)?;
+    }
+    if is_over && changed > 0 {
+        leave_none(batch, row_id)?;
+    }
+    Ok(())
+}
+
+/// Commands that were recorded while their terminal ended end with it.
+fn leave_none(batch: &mut Batch<'_>, terminal: i64) -> Result<(), Trouble> {
+    for row in read::unended(batch.sql, terminal)? {
+        let left = CommandWrite {
+            command: TerminalCommand {
+                state: CommandState::Lost,
+                ended_at: Some(batch.now_ms),
+                detail: Some("Its terminal ended before it began.".to_owned()),
+                ..row.command
+            },
+            shell_id: row.shell_id,
+        };
+        command(batch, terminal, &left)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! Invariant: the agent comes after the rooms that runs call, because runs of a former daemon begin
 //! at once; what asks the agent by itself comes after it.
 
-use super::{Groups, House, VERSION};
+use super::{Groups, House, Kept, VERSION};
 use hob_bus::Bus;
 use hob_daemon::config::Config;
 use hob_daemon::daemon::Facts;
@@ -11,6 +11,7 @@ use hob_daemon::door::{Door, Uses};
 use hob_daemon::errand::Errands;
 use hob_daemon::library::Library;
 use hob_daemon::service::Services;
+use hob_daemon::terminal::Terminals;
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::settings::Settings;
@@ -29,7 +30,7 @@ impl House<'_> {
         groups: &Groups,
         config: Config,
         listeners: Arc<OnceLock<Vec<String>>>,
-    ) -> anyhow::Result<Services> {
+    ) -> anyhow::Result<Kept> {
         let tasks = &groups.rooms;
         let facts = Facts {
             version: VERSION.to_owned(),
@@ -44,6 +45,7 @@ impl House<'_> {
         bus.serve(hob_daemon::log::room())?;
         let commands = self.commands(tasks, settings.clone());
         self.serve_tools(bus, settings.clone(), commands.clone())?;
+        let terminals = self.serve_terminals(bus, tasks, settings.clone())?;
         let uses = Uses::default();
         let services = self.services(bus, &groups.services, settings.clone(), uses.clone())?;
         bus.serve(hob_daemon::service::room(&services))?;
@@ -55,7 +57,10 @@ impl House<'_> {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
         }
-        Ok(services)
+        Ok(Kept {
+            services,
+            terminals,
+        })
     }
 
     /// Serves the tools, and the permissions their calls need.
@@ -87,6 +92,32 @@ impl House<'_> {
             mask: self.log.mask().clone(),
         }))?;
         Ok(())
+    }
+
+    /// Serves the terminals, and finds those of a former daemon again.
+    fn serve_terminals(
+        &self,
+        bus: &Bus,
+        tasks: &Tasks,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> anyhow::Result<Terminals> {
+        let world = &self.world;
+        let terminals = Terminals::new(hob_daemon::terminal::Parts {
+            bus: bus.clone(),
+            store: self.store.clone(),
+            clock: world.clock.clone(),
+            dice: world.dice.clone(),
+            env: world.env.clone(),
+            home: world.home.clone(),
+            settings,
+            mask: self.log.mask().clone(),
+            spawner: self.spawner(tasks),
+            recorder: hob_exec::tmux::recording::own()?,
+            tasks: tasks.clone(),
+        });
+        bus.serve(hob_daemon::terminal::room(&terminals))?;
+        terminals.open();
+        Ok(terminals)
     }
 
     /// Serves the jobs.

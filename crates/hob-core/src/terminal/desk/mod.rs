@@ -15,7 +15,7 @@ mod orders;
 mod words;
 
 pub use machine::Desk;
-pub use words::{Before, Effect, End, Event, Handed, Job, Over, Waited, Who, Why};
+pub use words::{Before, Effect, End, Event, Handed, Job, Over, Waited, Who, Why, line_id};
 
 #[cfg(test)]
 #[path = "machine_tests.rs"]

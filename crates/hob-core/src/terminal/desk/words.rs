@@ -2,6 +2,7 @@
 
 use hob_wire::id::CommandId;
 use hob_wire::rooms::terminal::CommandState;
+use sha2::{Digest, Sha256};
 
 /// A command that waits for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,4 +163,14 @@ pub enum Waited {
     Prompt,
     Running,
     Over,
+}
+
+/// The id of a line that a person typed, the same however often it is lived through. The shell's
+/// name of it alone would not do: a shell that replaces itself counts from the beginning.
+pub fn line_id(terminal: &str, shell_id: &str, at_us: u64) -> CommandId {
+    let mut digest = Sha256::new();
+    digest.update(format!("{terminal} {shell_id} {at_us}"));
+    let mut tail = [0; 10];
+    tail.copy_from_slice(&digest.finalize()[..10]);
+    CommandId::at(at_us / 1_000, tail)
 }

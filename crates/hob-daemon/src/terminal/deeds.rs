@@ -1,0 +1,211 @@
+//! What is done in a terminal because the desk says so, and what is noted of commands.
+
+use super::life::{Current, Life, Said};
+use super::words;
+use hob_core::terminal::desk::{Effect, End, Handed, Who, line_id};
+use hob_core::terminal::printed::Printed;
+use hob_exec::tmux::foreground;
+use hob_exec::tmux::shells;
+use hob_store::CommandWrite;
+use hob_wire::CommandId;
+use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalCommand};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Head and tail kept of what a command prints.
+const OUTPUT_BYTES_MAX: usize = 64 * 1024;
+/// How long the text of an id is.
+const ID_LETTERS: usize = 36;
+
+impl Life {
+    pub(super) async fn carry_out(&mut self, effect: Effect, said: &Said) {
+        match effect {
+            Effect::HandOver(id) => {
+                if let Err(error) = self.hand_over(id) {
+                    let terminal = &self.row.name;
+                    tracing::warn!(terminal, "a command was not handed over: {error}");
+                }
+                self.nudge().await;
+            }
+            Effect::Nudge => {
+                if shells::untaken(&self.folder).is_ok_and(|id| id.is_some()) {
+                    self.nudge().await;
+                }
+            }
+            Effect::Withdraw => {
+                if let Err(error) = shells::withdraw(&self.folder) {
+                    let terminal = &self.row.name;
+                    tracing::warn!(terminal, "a command was not taken back: {error}");
+                }
+            }
+            Effect::Interrupt => self.interrupt(),
+            Effect::Terminate => self.signal(foreground::Signal::TERM),
+            Effect::Kill => self.signal(foreground::Signal::KILL),
+            Effect::Began(Who::Hob(id)) => self.began(id, said),
+            Effect::Began(Who::Person) => self.line_began(said),
+            Effect::Ended(Who::Hob(id), end) => self.ended(id, end, said),
+            Effect::Ended(Who::Person, end) => self.line_ended(end, said),
+            Effect::Over(over) => {
+                tracing::info!(terminal = self.row.name, ?over, "a terminal is over");
+                self.over = Some((over, None));
+            }
+        }
+    }
+}
+
+impl Life {
+    fn hand_over(&mut self, id: CommandId) -> io::Result<()> {
+        let command = self.known.get(&id).and_then(|it| it.command.as_deref());
+        let command = command.unwrap_or_default();
+        let id = id.to_string();
+        // First, so that a command which was taken is never handed over again.
+        match &self.given {
+            Some(given) => given.write_all_at(id.as_bytes(), 0)?,
+            None => return Err(io::Error::other("its folder is gone")),
+        }
+        shells::hand_over(&self.folder, &id, command)
+    }
+
+    /// What another life of the daemon handed over last.
+    pub(super) fn handed(&self) -> Option<Handed> {
+        let mut id = [0; ID_LETTERS];
+        self.given.as_ref()?.read_exact_at(&mut id, 0).ok()?;
+        let text = std::str::from_utf8(&id).ok()?;
+        let untaken = shells::untaken(&self.folder).ok()?;
+        Some(Handed {
+            id: text.parse().ok()?,
+            is_there: untaken.as_deref() == Some(text),
+        })
+    }
+
+    async fn nudge(&mut self) {
+        let Some(control) = &self.control else {
+            return;
+        };
+        let nudged = if self.shell.has_hooks() {
+            control.nudge().await
+        } else {
+            control.take_posix().await
+        };
+        if let Err(error) = nudged {
+            // It is nudged again, or the terminal is gone.
+            tracing::debug!(terminal = self.row.name, "not nudged: {error}");
+        }
+    }
+
+    /// Presses control and C, without waiting for tmux.
+    fn interrupt(&self) {
+        if let Some(control) = self.control.clone() {
+            let tasks = &self.shared.parts.tasks;
+            tasks.spawn_until_stop("terminal key", async move {
+                // What does not heed is killed anyway.
+                let _ = control.keys(&["C-c".to_owned()]).await;
+            });
+        }
+    }
+
+    fn signal(&self, signal: foreground::Signal) {
+        if let Some(control) = &self.control
+            && let Err(error) = foreground::kill(control.session().shell_pid, signal)
+        {
+            tracing::debug!(terminal = self.row.name, "not signalled: {error}");
+        }
+    }
+
+    pub(super) fn printing(&self, id: CommandId, began_us: Option<u64>) -> Current {
+        let (columns, _) = self.screen.size();
+        Current {
+            id,
+            printed: Printed::new(columns, OUTPUT_BYTES_MAX),
+            began_us,
+        }
+    }
+
+    fn began(&mut self, id: CommandId, said: &Said) {
+        self.current = Some(self.printing(id, said.at_us));
+        let Some(command) = self.known.get_mut(&id) else {
+            return;
+        };
+        command.state = CommandState::Running;
+        command.started_at = said.at_us.map(|at_us| at_us / 1_000);
+        let write = CommandWrite {
+            command: command.clone(),
+            shell_id: None,
+        };
+        self.notebook.command(write, self.reached);
+    }
+
+    fn ended(&mut self, id: CommandId, end: End, said: &Said) {
+        let Some(mut command) = self.known.remove(&id) else {
+            return;
+        };
+        self.finish(&mut command, end, said);
+        self.shared.tally.ended(&command);
+        let write = CommandWrite {
+            command,
+            shell_id: None,
+        };
+        self.notebook.command(write, self.reached);
+    }
+
+    fn line_began(&mut self, said: &Said) {
+        let at_us = said.at_us.unwrap_or_default();
+        let id = line_id(&self.row.id, &said.id, at_us);
+        self.current = Some(self.printing(id, said.at_us));
+        let line = TerminalCommand {
+            id,
+            terminal: self.row.name.clone(),
+            by: CommandBy::Person,
+            command: None,
+            reason: None,
+            state: CommandState::Running,
+            exit_code: None,
+            duration_ms: None,
+            queued_at: at_us / 1_000,
+            started_at: Some(at_us / 1_000),
+            ended_at: None,
+            output: None,
+            output_bytes: 0,
+            truncated: false,
+            detail: None,
+        };
+        let write = CommandWrite {
+            command: line.clone(),
+            shell_id: Some(said.id.clone()),
+        };
+        self.line = Some((line, said.id.clone()));
+        self.notebook.command(write, self.reached);
+    }
+
+    fn line_ended(&mut self, end: End, said: &Said) {
+        let Some((mut line, shell_id)) = self.line.take() else {
+            return;
+        };
+        line.command.clone_from(&said.typed);
+        self.finish(&mut line, end, said);
+        self.shared.tally.ended(&line);
+        let write = CommandWrite {
+            command: line,
+            shell_id: Some(shell_id),
+        };
+        self.notebook.command(write, self.reached);
+    }
+
+    /// Fills in how a command ended, and what it printed.
+    fn finish(&mut self, command: &mut TerminalCommand, end: End, said: &Said) {
+        let wall_ms = self.shared.parts.clock.wall_ms();
+        command.state = end.state;
+        command.exit_code = end.exit_code;
+        command.detail = end.why.map(words::why);
+        command.ended_at = Some(said.at_us.map_or(wall_ms, |at_us| at_us / 1_000));
+        if let Some(current) = self.current.take_if(|it| it.id == command.id) {
+            let (text, truncated) = current.printed.text();
+            command.output = Some(text);
+            command.truncated = truncated;
+            command.output_bytes = current.printed.bytes();
+            let ended_us = said.at_us.unwrap_or(wall_ms.saturating_mul(1_000));
+            let took_us = current.began_us.map(|began| ended_us.saturating_sub(began));
+            command.duration_ms = took_us.map(|took_us| took_us / 1_000);
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Terminals in a real tmux: what a caller on the bus sees, and what a person at the keyboard does.
+
+mod commands;
+mod ending;
+mod loss;
+mod people;
+mod restarts;
+
+use hob_bus::{Bus, BusLimits, BusParts, Caller, LoggedEvent, publisher};
+use hob_daemon::terminal::{KEYS, Parts, Terminals, room};
+use hob_exec::{Spawner, SpawnerParts};
+use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
+use hob_kit::home::Home;
+use hob_kit::mask::Mask;
+use hob_kit::settings::{Catalog, Settings};
+use hob_kit::tasks::Tasks;
+use hob_kit::world::Env;
+use hob_store::{Store, StoreOptions};
+use hob_wire::rooms::terminal::{
+    Cancel, CancelParams, Cancelled, Capture, CaptureParams, Close, CloseParams, Closed, Command,
+    CommandParams, Create, CreateParams, Created, Execute, ExecuteParams, Executed, History,
+    HistoryParams, Keys, KeysParams, List, ListParams, Terminal, TerminalCommand,
+    Terminals as Listed,
+};
+use hob_wire::{CommandId, WireError};
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Output};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+
+/// Generous, because test machines are noisy; nothing waits that long unless it is broken.
+pub(super) const DEADLINE: Duration = Duration::from_mins(1);
+
+/// A home with a room on it, which can be stopped and begun again.
+pub(super) struct Rig {
+    home: Home,
+    folder: tempfile::TempDir,
+    house: Option<House>,
+}
+
+/// What one life of the daemon has.
+struct House {
+    store: Store,
+    bus: Bus,
+    tasks: Tasks,
+    terminals: Terminals,
+}
+
+impl Rig {
+    pub(super) fn new() -> Rig {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(&folder.path().join("home"));
+        home.ensure().expect("makes it");
+        std::fs::create_dir(folder.path().join("person")).expect("a person's home");
+        let mut rig = Rig {
+            home,
+            folder,
+            house: None,
+        };
+        rig.begin(false);
+        rig
+    }
+
+    /// Begins a life of the daemon.
+    pub(super) fn begin(&mut self, had_life: bool) {
+        let (publisher, inbox) = publisher();
+        let store = Store::open(StoreOptions {
+            database: self.home.database(),
+            clock: Clock::system(),
+            dice: Dice::system(),
+            publisher,
+            had_life,
+        })
+        .expect("opens");
+        let tasks = Tasks::new();
+        let bus = Bus::new(BusParts {
+            log: store.event_log(),
+            inbox,
+            clock: Clock::system(),
+            dice: Dice::system(),
+            tasks: tasks.clone(),
+            limits: BusLimits::default(),
+            version: "0.0.0".to_owned(),
+        });
+        let around = Env::capture();
+        let env = Env::from_pairs([
+            ("PATH", around.text("PATH").expect("a path")),
+            ("HOME", &self.person().display().to_string()),
+            ("SHELL", "/bin/bash"),
+            ("LANG", "C.UTF-8"),
+        ]);
+        let rig: std::ffi::OsString = env!("CARGO_BIN_EXE_hob-daemon-rig").into();
+        let settings = Settings::defaults(Arc::new(Catalog::new(&[KEYS])));
+        let terminals = Terminals::new(Parts {
+            bus: bus.clone(),
+            store: store.clone(),
+            clock: Clock::system(),
+            dice: Dice::system(),
+            env: env.clone(),
+            home: self.home.clone(),
+            settings: watch::channel(Arc::new(settings)).1,
+            mask: Mask::default(),
+            spawner: Spawner::new(SpawnerParts {
+                shim: vec![rig.clone()],
+                env,
+                tasks: tasks.clone(),
+                facts: None,
+            }),
+            recorder: vec![rig, "record".into()],
+            tasks: tasks.clone(),
+        });
+        bus.serve(room(&terminals)).expect("is served");
+        terminals.open();
+        self.house = Some(House {
+            store,
+            bus,
+            tasks,
+            terminals,
+        });
+    }
+
+    /// Ends a life of the daemon as its stop does; terminals live on.
+    pub(super) async fn stop(&mut self) {
+        let house = self.house.take().expect("it lives");
+        house.terminals.leave();
+        assert!(house.bus.drain(DEADLINE).await, "the bus drains");
+        assert!(house.tasks.finish(DEADLINE).await, "every task ends");
+        house.store.close().await;
+    }
+
+    /// The folder that is the person's home.
+    pub(super) fn person(&self) -> PathBuf {
+        self.folder.path().join("person")
+    }
+
+    fn house(&self) -> &House {
+        self.house.as_ref().expect("it lives")
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.house().store
+    }
+
+    pub(super) fn caller(&self) -> Caller {
+        self.house().bus.caller("test")
+    }
+
+    pub(super) async fn create(&self, name: &str) -> Created {
+        let params = CreateParams {
+            name: Some(name.to_owned()),
+            ..CreateParams::default()
+        };
+        self.caller()
+            .call::<Create>(&params)
+            .await
+            .expect("is made")
+    }
+
+    /// Runs one command in `main` to its end.
+    pub(super) async fn run(&self, command: &str) -> TerminalCommand {
+        let mut commands = self.execute(of(command)).await;
+        assert_eq!(commands.len(), 1);
+        commands.remove(0)
+    }
+
+    pub(super) async fn execute(&self, params: ExecuteParams) -> Vec<TerminalCommand> {
+        let executed = self.caller().call::<Execute>(&params).await;
+        executed.expect("runs").commands
+    }
+
+    /// Asks for a command in the background.
+    pub(super) fn asks(&self, command: &str) -> oneshot::Receiver<Result<Executed, WireError>> {
+        let (caller, params) = (self.caller(), of(command));
+        let (answer, answered) = oneshot::channel();
+        // Not a task of the house, which would end it.
+        Tasks::new().spawn("asks", async move {
+            let _ = answer.send(caller.call::<Execute>(&params).await);
+        });
+        answered
+    }
+
+    /// Has a command wait or run, and does not wait for it.
+    pub(super) async fn detached(&self, command: &str) -> CommandId {
+        let params = ExecuteParams {
+            detach: true,
+            ..of(command)
+        };
+        self.execute(params).await.remove(0).id
+    }
+
+    pub(super) async fn command(&self, id: CommandId, wait_ms: Option<u64>) -> TerminalCommand {
+        let params = CommandParams { id, wait_ms };
+        self.caller()
+            .call::<Command>(&params)
+            .await
+            .expect("is there")
+    }
+
+    /// A command when it has ended.
+    pub(super) async fn ended(&self, id: CommandId) -> TerminalCommand {
+        let command = self.command(id, Some(60_000)).await;
+        assert!(command.state.is_final(), "{command:?}");
+        command
+    }
+
+    pub(super) async fn capture(&self, lines: u32) -> String {
+        let params = CaptureParams {
+            name: None,
+            lines: Some(lines),
+        };
+        let captured = self.caller().call::<Capture>(&params).await;
+        captured.expect("is captured").text
+    }
+
+    pub(super) async fn keys(&self, text: &str, keys: &[&str]) -> Result<(), WireError> {
+        let params = KeysParams {
+            name: None,
+            text: Some(text.to_owned()).filter(|text| !text.is_empty()),
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+        };
+        self.caller().call::<Keys>(&params).await.map(|_| ())
+    }
+
+    pub(super) async fn cancel(&self, id: Option<CommandId>) -> Cancelled {
+        let params = CancelParams { name: None, id };
+        self.caller()
+            .call::<Cancel>(&params)
+            .await
+            .expect("is cancelled")
+    }
+
+    pub(super) async fn close(&self, name: &str) -> Closed {
+        let params = CloseParams {
+            name: Some(name.to_owned()),
+            windows_only: false,
+        };
+        self.caller()
+            .call::<Close>(&params)
+            .await
+            .expect("is closed")
+    }
+
+    pub(super) async fn list(&self) -> Listed {
+        let listed = self.caller().call::<List>(&ListParams {}).await;
+        listed.expect("is listed")
+    }
+
+    /// The terminal `main`, if it is alive.
+    pub(super) async fn main(&self) -> Option<Terminal> {
+        let terminals = self.list().await.terminals;
+        terminals.into_iter().find(|one| one.name == "main")
+    }
+
+    pub(super) async fn history(&self) -> Vec<TerminalCommand> {
+        let (caller, params) = (self.caller(), HistoryParams::default());
+        let page = caller.call::<History>(&params).await;
+        page.expect("has a history").commands
+    }
+
+    /// Logged events of a topic, in order.
+    pub(super) async fn logged(&self, topic: &str) -> Vec<serde_json::Value> {
+        let log = self.store().event_log();
+        let mut after = 0;
+        let mut found = Vec::new();
+        loop {
+            let page: Vec<LoggedEvent> = log.page(after, 500).await.expect("is read");
+            let Some(last) = page.last() else {
+                return found;
+            };
+            after = last.seq;
+            let of_topic = page.iter().filter(|event| &*event.topic == topic);
+            found.extend(of_topic.map(|event| {
+                let payload = event.payload.as_deref().expect("a payload");
+                serde_json::from_slice::<serde_json::Value>(payload).expect("is JSON")
+            }));
+        }
+    }
+
+    /// A tmux of the person's, on the same socket.
+    pub(super) fn tmux(&self, arguments: &[&str]) -> Output {
+        tmux(&self.home.tmux_socket(), arguments)
+    }
+
+    /// Types a line as the person does.
+    pub(super) fn type_line(&self, line: &str) {
+        let typed = self.tmux(&["send-keys", "-t", "=main:", "-l", line]);
+        assert!(typed.status.success(), "{typed:?}");
+        let entered = self.tmux(&["send-keys", "-t", "=main:", "Enter"]);
+        assert!(entered.status.success(), "{entered:?}");
+    }
+
+    /// Ends everything; every test ends with it.
+    pub(super) async fn end(mut self) {
+        for terminal in self.list().await.terminals {
+            self.close(&terminal.name).await;
+        }
+        self.stop().await;
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        // A test that fails leaves no server behind. There is none on this socket otherwise.
+        tmux(&self.home.tmux_socket(), &["kill-server"]);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is a person's own tmux, not one of hob's"
+)]
+fn tmux(socket: &Path, arguments: &[&str]) -> Output {
+    let mut tmux = Process::new("tmux");
+    tmux.arg("-S").arg(socket).args(arguments);
+    tmux.output().expect("tmux is installed; apt install tmux")
+}
+
+pub(super) fn of(command: &str) -> ExecuteParams {
+    ExecuteParams {
+        command: Some(command.to_owned()),
+        ..ExecuteParams::default()
+    }
+}
+
+/// Looks until something holds.
+pub(super) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
+    let waited = tokio::time::timeout(DEADLINE, async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "never: {what}");
+}
