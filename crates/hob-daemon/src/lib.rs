@@ -6,6 +6,7 @@
 //! - [`session`] has conversations: `session.*`
 //! - [`config`] has settings: `config.*`
 //! - [`daemon`] has the process itself: `daemon.status`
+//! - [`desktop`] has the machine and its applications: `desktop.*`
 //! - [`log`] has the daemon's log as events: `log.line`
 //! - [`tool`] has the tools of the house and of services outside: `tool.*`
 //! - [`model`] has the models of all configured providers: `model.*`
@@ -32,6 +33,7 @@ pub mod config;
 pub mod cost;
 pub mod cron;
 pub mod daemon;
+pub mod desktop;
 pub mod door;
 pub mod errand;
 pub mod grants;

@@ -40,7 +40,7 @@ const LANGUAGE: (&str, &str) = ("LC_CTYPE", "C.UTF-8");
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// The variables of a process of the person's.
-pub(crate) fn variables(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub fn variables(env: &Env, added: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let own = |name: &&str| env.os(name).map(|value| ((*name).into(), value.to_owned()));
     let mut more: Vec<(OsString, OsString)> = DESKTOP.iter().filter_map(own).collect();
     let desktop = env.beginning_with(DESKTOP_PREFIX);
@@ -70,8 +70,9 @@ pub(crate) async fn answer(
         .map_err(late)?
 }
 
-/// Starts a program and leaves it alone; its process.
-pub(crate) fn start(
+/// Starts a program and leaves it alone; its process. Whoever drops that leaves it running, and
+/// the runtime notices its end.
+pub fn start(
     argv: &[OsString],
     folder: &Path,
     variables: Vec<(OsString, OsString)>,

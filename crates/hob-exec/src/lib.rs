@@ -9,7 +9,7 @@
 //! - [`order`]: what the daemon and the shim say to each other
 //! - [`handover`]: this very process becomes another program
 //! - [`tmux`]: terminals that a person shares with hob; [`windows`]: of the desktop, on them;
-//!   `detached`: what is started there is the person's own and hangs on no shim
+//!   [`detached`]: what is started there is the person's own and hangs on no shim
 //!
 //! ```text
 //! daemon ──control socket──▶ hob shim ──▶ [bwrap ──▶] the program and all it starts
@@ -21,7 +21,7 @@
 //! that cannot be enforced is a refusal that names it. Linux only.
 
 pub mod child;
-mod detached;
+pub mod detached;
 pub mod environment;
 pub mod error;
 pub mod handover;

@@ -9,6 +9,8 @@ mod cron;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod desktop;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod errands;

@@ -43,6 +43,11 @@ impl House<'_> {
         bus.serve(hob_daemon::config::room(config))?;
         bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
         bus.serve(hob_daemon::log::room())?;
+        bus.serve(hob_daemon::desktop::room(hob_daemon::desktop::Parts {
+            store: self.store.clone(),
+            env: self.world.env.clone(),
+            mask: self.log.mask().clone(),
+        }))?;
         let commands = self.commands(tasks, settings.clone());
         self.serve_tools(bus, settings.clone(), commands.clone())?;
         let terminals = self.serve_terminals(bus, tasks, settings.clone())?;
