@@ -190,7 +190,9 @@ impl Life {
                     if let Some(current) = current.as_mut() {
                         current.printed.feed(bytes);
                     }
-                    telling.feed(current.as_ref().map(|it| it.id), bytes);
+                    // The shell's prompt and the line itself come before the beginning.
+                    let begun = current.as_ref().filter(|it| it.began_us.is_some());
+                    telling.feed(begun.map(|it| it.id), bytes);
                 }
                 Piece::Mark(said) => mark = Some(said),
             });

@@ -72,14 +72,20 @@ impl Telling {
         self.plain = Plain::default();
     }
 
+    /// When there is something to tell: at once, unless something was told just before.
     pub(super) fn due(&self) -> Option<Instant> {
-        let is_there = !self.pieces.is_empty() || self.dropped > 0;
-        is_there.then(|| self.told.map_or_else(Instant::now, |told| told + PACE))
+        self.has_any()
+            .then(|| self.told.map_or_else(Instant::now, |told| told + PACE))
+    }
+
+    fn has_any(&self) -> bool {
+        !self.pieces.is_empty() || self.dropped > 0
     }
 
     /// Tells what is due.
     pub(super) fn tell(&mut self, now: Instant) {
-        if self.due().is_none_or(|due| due > now) {
+        let is_too_soon = self.told.is_some_and(|told| told + PACE > now);
+        if !self.has_any() || is_too_soon {
             return;
         }
         let left = std::mem::take(&mut self.dropped);
