@@ -26,10 +26,10 @@ pub fn speak(params: &mut RunParams) {
     let stands = params.workspace.take();
     let stands = stands.map(|folder| {
         format!(
-            "\nThe person stands in {folder}; the terminal may be elsewhere, so name that folder \
-             in the command where it matters."
+            "The person stands in {folder}. The terminal may be elsewhere: name that folder in a \
+             command where it matters.\n"
         )
     });
-    params.system = Some(format!("{LAYER}{}", stands.unwrap_or_default()));
+    params.system = Some(format!("{}{LAYER}", stands.unwrap_or_default()));
     params.tools = Some(vec![TOOL.to_owned()]);
 }

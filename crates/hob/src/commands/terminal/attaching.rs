@@ -3,10 +3,14 @@
 use super::Desk;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
+use crate::render::words::sentence_case;
+use crate::settings;
 use crate::tree::text::quoted;
 use hob_exec::handover;
+use hob_exec::tmux::Tmux;
+use hob_kit::settings::Settings;
 use hob_wire::rooms::terminal::{List, ListParams};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 
 /// What makes a tmux refuse to show another one within it.
@@ -30,31 +34,31 @@ pub(super) fn check(context: &Context, name: Option<&str>) -> Result<(), Failure
 }
 
 pub(super) async fn run(desk: &Desk<'_>) -> Result<(), Failure> {
+    let tmux = Tmux::find(&desk.context.world.env, setting(desk.context).as_deref()).await;
+    let tmux = tmux.map_err(|missing| {
+        Failure::new(Exit::Failed, "NO_TMUX", sentence_case(&missing.to_string()))
+    })?;
     let terminal = desk.ensure().await?;
     let found = desk.client.call_again::<List>(&ListParams {}).await?;
     desk.context.terminal.flush()?;
     let arguments = [
         OsString::from("-S"),
         OsString::from(found.socket),
-        OsString::from("attach"),
+        OsString::from("attach-session"),
         OsString::from("-t"),
         OsString::from(format!("={}", terminal.name)),
     ];
-    let program = program(desk.context);
-    let error = handover::become_program(&program, arguments, &NESTING);
-    let shown = program.to_string_lossy().into_owned();
-    Err(match error.kind() {
-        io::ErrorKind::NotFound => {
-            let sentence = format!("'{shown}' is not here, so the terminal cannot be shown.");
-            Failure::new(Exit::Failed, "NO_TMUX", sentence)
-                .next("`hob doctor` says how to install it.")
-        }
-        _ => Failure::failed(format!("'{shown}' does not start: {error}.")),
-    })
+    let program = tmux.program.as_os_str();
+    let error = handover::become_program(program, arguments, &NESTING);
+    let program = tmux.program.display();
+    Err(Failure::failed(format!(
+        "'{program}' does not start: {error}."
+    )))
 }
 
-/// The tmux of this home's settings, as the daemon uses it.
-fn program(context: &Context) -> OsString {
-    let _ = context;
-    OsStr::new("tmux").to_owned()
+/// The tmux that this home's settings name, as the daemon uses it.
+fn setting(context: &Context) -> Option<String> {
+    let (home, env) = (&context.world.home, &context.world.env);
+    let settings = Settings::of_home(&settings::catalog(), home, env).ok()?;
+    Some(settings.text("terminal.tmux").to_owned())
 }

@@ -203,6 +203,10 @@ impl Desk<'_> {
             windows_only,
         };
         let closed = self.client.call_again::<Close>(&params).await?;
+        if !windows_only && !closed.terminal {
+            let sentence = format!("There is no terminal '{}'.", one_line(self.shown_name()));
+            return Err(not_found(sentence));
+        }
         Ok(self.context.terminal.shown(&closed, terminals::closed)?)
     }
 
@@ -270,6 +274,10 @@ impl Desk<'_> {
             }
         }
     }
+}
+
+fn not_found(sentence: String) -> Failure {
+    Failure::new(Exit::NotFound, ErrorCode::NotFound.as_str(), sentence)
 }
 
 /// Names what shows which terminals there are, when the one that was named is not.

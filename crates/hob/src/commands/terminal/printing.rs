@@ -9,6 +9,9 @@ use crate::render::words::harmless;
 /// Letters of a line without end that are kept for a program before they are handed on.
 const LINE_CHARS_MAX: usize = 64 * 1024;
 
+/// Bytes at the end that are remembered; a line that is longer is not looked for.
+const TAIL_BYTES_MAX: usize = 4 * 1024;
+
 #[derive(Debug, Default)]
 pub(super) struct Printing {
     /// Whether a person looks.
@@ -19,6 +22,8 @@ pub(super) struct Printing {
     returned: bool,
     /// Bytes that were printed.
     printed: usize,
+    /// The last of them.
+    tail: String,
     /// Whether the last line has ended.
     is_open: bool,
 }
@@ -36,9 +41,17 @@ impl Printing {
         self.printed > 0
     }
 
+    /// Whether the last that was printed is this line.
+    pub(super) fn has_last(&self, line: &str) -> bool {
+        self.tail.trim_end().ends_with(line)
+    }
+
     /// What to write for this piece.
     pub(super) fn take(&mut self, text: &str) -> String {
         self.printed = self.printed.saturating_add(text.len());
+        self.tail.push_str(text);
+        let cut = self.tail.len().saturating_sub(TAIL_BYTES_MAX);
+        self.tail.drain(..self.tail.ceil_char_boundary(cut));
         let mut out = String::with_capacity(text.len());
         for letter in text.chars() {
             self.letter(letter, &mut out);

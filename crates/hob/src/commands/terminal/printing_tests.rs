@@ -46,3 +46,14 @@ fn nothing_moves_the_cursor_or_grows_without_end() {
     let long = "x".repeat(LINE_CHARS_MAX + 1);
     assert_eq!(printing.take(&long).len(), long.len());
 }
+
+#[test]
+fn the_last_line_is_known_when_it_has_come() {
+    let mut printing = Printing::new(false);
+    assert!(printing.has_last("") && !printing.has_last("done"));
+    printing.take(&"é".repeat(TAIL_BYTES_MAX));
+    printing.take("\r\nall do");
+    assert!(!printing.has_last("all done"));
+    printing.take("ne\r\n");
+    assert!(printing.has_last("all done") && printing.tail.len() <= TAIL_BYTES_MAX);
+}

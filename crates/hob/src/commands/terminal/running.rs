@@ -150,7 +150,7 @@ impl<'c> Followed<'c> {
                 Woken::Ended(ended) => {
                     self.end = None;
                     let ended = ended?;
-                    self.take_tail().await?;
+                    self.take_tail(&ended).await?;
                     return Ok(ended);
                 }
                 Woken::Cancelled(done) => {
@@ -166,10 +166,15 @@ impl<'c> Followed<'c> {
         }
     }
 
-    /// What was printed last may still be on its way when the end is known.
-    async fn take_tail(&mut self) -> Result<(), Failure> {
+    /// What was printed last may still be on its way when the end is known: pieces are paced.
+    async fn take_tail(&mut self, ended: &TerminalCommand) -> Result<(), Failure> {
+        if self.desk.context.terminal.json {
+            return Ok(());
+        }
+        let output = ended.output.as_deref().unwrap_or_default();
+        let last = output.trim_end().lines().next_back().unwrap_or_default();
         let until = Instant::now() + TAIL_WAIT;
-        while self.phase != Phase::Ended {
+        while self.phase != Phase::Ended || !self.printing.has_last(last) {
             match tokio::time::timeout_at(until, self.stream.next()).await {
                 Ok(Some(Ok(item))) => self.item(&item)?,
                 Ok(Some(Err(_)) | None) | Err(_) => break,
@@ -187,7 +192,9 @@ impl<'c> Followed<'c> {
             if output.command == Some(self.id) {
                 self.misses |= output.dropped.is_some_and(|bytes| bytes > 0);
                 self.printed_at = Instant::now();
-                self.phase = Phase::Running;
+                if self.phase == Phase::Queued {
+                    self.phase = Phase::Running;
+                }
                 return self.print(&output.text);
             }
             return Ok(());
