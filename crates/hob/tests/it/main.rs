@@ -36,3 +36,5 @@ mod services;
 mod speech;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod terminal;

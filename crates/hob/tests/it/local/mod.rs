@@ -4,6 +4,7 @@
 mod first_answer;
 mod install;
 mod looping;
+mod plain;
 
 use crate::support::{House, HouseBuilder};
 use serde_json::{Value, json};

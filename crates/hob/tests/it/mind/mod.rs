@@ -6,6 +6,7 @@ mod chat;
 mod doubt;
 mod ends;
 mod permission;
+mod plain;
 mod record;
 mod runs;
 mod story;

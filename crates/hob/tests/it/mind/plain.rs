@@ -132,5 +132,8 @@ fn a_word_that_is_no_command_is_still_a_mistake() {
     let house = House::builder().build();
     let wrong = house.hob(&["termnal"]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
-    assert!(wrong.stderr.contains("Did you mean 'terminal'?"), "{wrong:?}");
+    assert!(
+        wrong.stderr.contains("Did you mean 'terminal'?"),
+        "{wrong:?}"
+    );
 }

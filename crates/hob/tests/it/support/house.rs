@@ -330,6 +330,13 @@ impl Drop for House {
             let _ = daemon.child.kill();
             let _ = daemon.child.wait();
         }
+        // The terminals of a home outlive its daemon; this server is of this home alone.
+        let socket = self.home().join("run/tmux.sock");
+        if socket.exists() {
+            let socket = socket.display().to_string();
+            let mut end = self.command_of("tmux", &["-S", &socket, "kill-server"]);
+            let _ = end.output();
+        }
         if std::thread::panicking() {
             eprintln!("--- the daemon's stderr ---\n{}", self.stderr());
         }

@@ -52,7 +52,10 @@ fn a_busy_terminal_is_closed_with_a_yes_only() {
     let refused = house.hob(&["terminal", "close"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("`sleep 300`"), "{refused:?}");
-    assert!(refused.stderr.contains("hob terminal close main --yes"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("hob terminal close main --yes"),
+        "{refused:?}"
+    );
     assert_eq!(terminal(&house, "main")["state"], "busy");
     house.hob(&["terminal", "close", "--yes"]).success();
     assert_eq!(history(&house, "main")[0]["state"], "lost");
