@@ -194,6 +194,17 @@ pub(crate) fn start_relay() -> Result<Process> {
     Process::start(command.arg("relay"), "RELAY_ADDR=")
 }
 
+/// The bare program that answers on a socket, in a process of its own.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the yardstick is a process like what it measures"
+)]
+pub(crate) fn start_answerer(socket: &Path, answer: &Path) -> Result<Process> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("answerer").args([socket, answer]);
+    Process::start(&mut command, "ANSWERER=")
+}
+
 fn proportional_kib(pid: u32) -> Result<f64> {
     let sums = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let line = sums.lines().find_map(|line| line.strip_prefix("Pss:"));

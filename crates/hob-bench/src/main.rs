@@ -16,6 +16,7 @@ mod yardsticks;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use report::{Note, Report, Row};
+use std::path::PathBuf;
 
 /// Benchmarks of hob, each beside its yardstick.
 #[derive(Parser)]
@@ -43,17 +44,23 @@ enum Role {
     /// Be the bare relay: forward every message from one socket to the other.
     #[command(hide = true)]
     Relay,
+    /// Be the bare program that answers each connection of a socket with the same bytes.
+    #[command(hide = true)]
+    Answerer { socket: PathBuf, answer: PathBuf },
 }
 
 fn main() -> Result<()> {
     let options = Options::parse();
+    if let Some(Role::Answerer { socket, answer }) = &options.role {
+        return yardsticks::answerer::run(socket, answer);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         match options.role {
             Some(Role::Relay) => yardsticks::relay::run().await,
-            None => bench(&options).await,
+            _ => bench(&options).await,
         }
     })
 }

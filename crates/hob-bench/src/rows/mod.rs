@@ -1,6 +1,7 @@
 //! What is measured, a file each.
 
 pub(crate) mod append;
+mod archy;
 mod exec;
 mod kept;
 mod listing;
@@ -100,5 +101,10 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "loops",
         note: Some(loops::NOTE),
         run: |quick| Box::pin(loops::run(quick)),
+    },
+    Group {
+        name: "Archy's socket",
+        note: Some(archy::NOTE),
+        run: |quick| Box::pin(archy::run(quick)),
     },
 ];

@@ -1,5 +1,6 @@
 //! The yardsticks: the same work with no crate of ours.
 
+pub(crate) mod answerer;
 pub(crate) mod program;
 pub(crate) mod relay;
 pub(crate) mod sqlite;
