@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agentloop;
 #[cfg(test)]
+mod archy;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod client;
