@@ -13,6 +13,7 @@ mod route;
 mod schedule;
 mod search;
 mod start;
+mod terminal;
 mod tokens;
 pub(crate) mod turns;
 
@@ -106,5 +107,10 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "Archy's socket",
         note: Some(archy::NOTE),
         run: |quick| Box::pin(archy::run(quick)),
+    },
+    Group {
+        name: "shared terminals",
+        note: Some(terminal::NOTE),
+        run: |quick| Box::pin(terminal::run(quick)),
     },
 ];

@@ -4,4 +4,5 @@ pub(crate) mod answerer;
 pub(crate) mod program;
 pub(crate) mod relay;
 pub(crate) mod sqlite;
+pub(crate) mod tmux;
 pub(crate) mod turns;
