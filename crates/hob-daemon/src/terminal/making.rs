@@ -8,7 +8,7 @@ use super::link;
 use super::owner::{Beginning, Owner};
 use super::settings;
 use super::words::{conflict, invalid, stopping};
-use hob_exec::tmux::shells::KEY_DIGITS;
+use hob_exec::tmux::shells::{self, KEY_DIGITS};
 use hob_exec::tmux::{New, Server, ServerParts, Session, Tmux, TmuxError};
 use hob_store::{NewTerminal, TerminalRow, TerminalWrite};
 use hob_wire::limits::TERMINALS_MAX;
@@ -128,7 +128,7 @@ impl Shared {
                     other => other.to_string(),
                 };
                 self.write_off(&row, &message).await;
-                let removed = std::fs::remove_dir_all(&folder);
+                let removed = remove_folder(&folder);
                 if let Err(error) = removed {
                     tracing::debug!(terminal = name, "its folder was not removed: {error}");
                 }
@@ -269,7 +269,7 @@ impl Shared {
                 let entry = entry?;
                 let name = entry.file_name();
                 if !known.iter().any(|row| *row.id == *name) {
-                    std::fs::remove_dir_all(entry.path())?;
+                    remove_folder(&entry.path())?;
                 }
             }
             Ok(())
@@ -278,6 +278,12 @@ impl Shared {
             tracing::debug!("folders of former terminals were not removed: {error}");
         }
     }
+}
+
+/// Removes the folder of a terminal that is over, and what lies elsewhere for it.
+pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+    shells::discard(folder)?;
+    std::fs::remove_dir_all(folder)
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {

@@ -8,6 +8,7 @@ use super::Shared;
 use super::handle::{Handle, ORDERS_MAX, Order};
 use super::life::Life;
 use super::link::{self, Link};
+use super::making::remove_folder;
 use hob_core::terminal::desk::Event;
 use hob_exec::tmux::recording::{Piece, Reader};
 use hob_exec::tmux::{Notice, Notices};
@@ -270,7 +271,7 @@ impl Owner {
         let row = &self.life.row;
         self.shared.forget(&row.name, row.row_id);
         let folder = self.shared.parts.home.terminal(&row.id);
-        let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder)).await;
+        let removed = tokio::task::spawn_blocking(move || remove_folder(&folder)).await;
         if let Ok(Err(error)) = removed {
             tracing::debug!(terminal = row.name, "its folder was not removed: {error}");
         }

@@ -31,7 +31,8 @@ pub struct Program {
 enum Form {
     /// One of [`ORDER`].
     Known,
-    /// A command line of the person's: these words, then what is to run.
+    /// A command line of the person's: these words, with what is to run in the place of the word
+    /// `{}`, or behind them.
     Line(Vec<String>),
 }
 
@@ -40,7 +41,17 @@ impl Program {
     pub fn argv(&self, title: &str, command: &[OsString]) -> Vec<OsString> {
         let mut argv = vec![self.path.clone().into_os_string()];
         match &self.form {
-            Form::Line(words) => argv.extend(words.iter().map(OsString::from)),
+            Form::Line(words) => {
+                let place = words.iter().position(|word| word == "{}");
+                let (before, after) = match place {
+                    Some(place) => (&words[..place], &words[place + 1..]),
+                    None => (&words[..], &[][..]),
+                };
+                argv.extend(before.iter().map(OsString::from));
+                argv.extend(command.iter().cloned());
+                argv.extend(after.iter().map(OsString::from));
+                return argv;
+            }
             Form::Known => {
                 let words: &[&str] = match self.name.as_str() {
                     "foot" => &["--title", title],

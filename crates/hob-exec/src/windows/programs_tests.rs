@@ -82,6 +82,8 @@ fn a_setting_names_a_program_or_begins_a_command_line() {
     let line = argv(r#"xterm -fa "DejaVu Sans Mono" -fs 12 -e"#);
     let words = ["-fa", "DejaVu Sans Mono", "-fs", "12", "-e", "x"];
     assert_eq!(line[1..], words.map(OsString::from));
+    let line = argv("xterm -e nice {} -n");
+    assert_eq!(line[1..], ["-e", "nice", "x", "-n"].map(OsString::from));
     let missing = named("nothing -e", &env).expect_err("not there");
     assert_eq!(
         missing.to_string(),

@@ -13,12 +13,16 @@
 //! | `I` | | the shell asks for the rest of a line |
 //! | `X` | status | the shell is left |
 //!
-//! Handing over: [`hand_over`] writes the command to a file, then a private key ([`KEY_TAKE`]) is
+//! Handing over (`next`): [`hand_over`] writes the command to a file, then a private key ([`KEY_TAKE`]) is
 //! typed which the hooks have bound: they empty the file, show the line as if it had been typed and
 //! run it. A shell without hooks is typed the line [`LINE_TAKE`] instead.
 //!
 //! Invariants: a command is taken at most once however often the key comes; the key comes neither
 //! from the environment nor on a command line; the person's own start-up files are read first.
+
+mod next;
+
+pub use next::{discard, hand_over, untaken, withdraw};
 
 use super::words::quoted;
 use std::ffi::{OsStr, OsString};
@@ -34,11 +38,6 @@ pub const KEY_TAKE: &[u8] = b"\x1b[7717~";
 pub const LINE_TAKE: &[u8] = b" . \"$HOB_TAKE\"\r";
 /// Digits of a key.
 pub const KEY_DIGITS: usize = 32;
-
-const NEXT: &str = "next";
-const NEXT_UNREADY: &str = "next.tmp";
-/// The longest command file that is looked into for its id.
-const ID_BYTES_MAX: usize = 256;
 
 /// The shells that differ in how they are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +75,7 @@ pub(super) fn prepare(program: &Path, folder: &Path, key: &str) -> io::Result<Ve
             "the key of a terminal is 32 hexadecimal digits",
         ));
     }
-    private(&folder.join(NEXT), b"")?;
+    next::make(folder)?;
     let head = head(folder, key);
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let mut argv = vec![OsString::from(program)];
@@ -167,31 +166,6 @@ fn fish_word(word: &OsStr) -> Vec<u8> {
     }
     text.push(b'\'');
     text
-}
-
-/// Lays a command where the shell takes it when it is told to.
-pub fn hand_over(folder: &Path, id: &str, command: &str) -> io::Result<()> {
-    let text = [id.as_bytes(), b"\n", command.as_bytes()].concat();
-    let unready = folder.join(NEXT_UNREADY);
-    private(&unready, &text)?;
-    std::fs::rename(unready, folder.join(NEXT))
-}
-
-/// The id of the command that lies there untaken.
-pub fn untaken(folder: &Path) -> io::Result<Option<String>> {
-    let text = match std::fs::read(folder.join(NEXT)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        text => text?,
-    };
-    let id = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let id = &id[..id.len().min(ID_BYTES_MAX)];
-    Ok((!id.is_empty()).then(|| String::from_utf8_lossy(id).into_owned()))
-}
-
-/// Takes back a command that nobody has taken yet.
-pub fn withdraw(folder: &Path) -> io::Result<()> {
-    private(&folder.join(NEXT_UNREADY), b"")?;
-    std::fs::rename(folder.join(NEXT_UNREADY), folder.join(NEXT))
 }
 
 fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {

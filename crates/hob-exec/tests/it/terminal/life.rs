@@ -260,3 +260,32 @@ async fn the_server_and_its_shells_outlive_whoever_started_them() {
     }
     assert_eq!(rig.server.sessions().await.expect("listed").len(), 1);
 }
+
+#[tokio::test]
+async fn a_command_that_waits_in_memory_is_the_persons_alone_and_survives_its_folder_being_cleared()
+{
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let rig = Rig::new().await;
+    let mut terminal = rig.terminal("main", "/bin/bash").await;
+    let next = terminal.folder.join("next");
+    let Ok(place) = std::fs::read_link(&next) else {
+        // This machine keeps no files in memory; then it lies in the folder itself.
+        assert!(next.is_file());
+        return;
+    };
+    for path in [place.as_path(), place.parent().expect("has one")] {
+        let found = std::fs::metadata(path).expect("there");
+        assert_eq!(found.permissions().mode() & 0o077, 0, "{}", path.display());
+        assert_eq!(found.uid(), rustix::process::getuid().as_raw());
+    }
+    // As when a person logs out and what is in memory is cleared.
+    std::fs::remove_file(&place).expect("removed");
+    assert_eq!(shells::untaken(&terminal.folder).expect("none"), None);
+    assert_eq!(terminal.run("a", "echo again").await.output, "again\r\n");
+    shells::hand_over(&terminal.folder, "b", "echo no").expect("written");
+    shells::withdraw(&terminal.folder).expect("taken back");
+    terminal.control.nudge().await.expect("sent");
+    assert_eq!(terminal.run("c", "echo c").await.output, "c\r\n");
+    shells::discard(&terminal.folder).expect("removed");
+    assert!(!place.exists() && !next.exists());
+}

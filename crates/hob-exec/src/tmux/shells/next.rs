@@ -1,0 +1,111 @@
+//! The file in which a command is handed to a shell: `FOLDER/next`.
+//!
+//! Where the machine keeps files in memory, the file lies there and `next` is a link to it: each
+//! command changes it twice, and a disk that is being synced makes whoever changes a file wait for
+//! milliseconds. Nothing is lost by it: what is handed over is on record, and the shell that is to
+//! take it does not outlive the memory.
+//!
+//! Invariant: the file holds a whole command or nothing; it is the person's alone.
+
+use super::private;
+use rustix::fs::{StatFs, statfs};
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+const NEXT: &str = "next";
+/// Where files are kept in memory.
+const MEMORY: &str = "/dev/shm";
+/// What the kernel calls such a place.
+const TMPFS_MAGIC: i64 = 0x0102_1994;
+/// The most of a file that is looked at for its id.
+const ID_BYTES_MAX: usize = 256;
+
+/// Makes the empty file of a terminal.
+pub(super) fn make(folder: &Path) -> io::Result<()> {
+    discard(folder)?;
+    let next = folder.join(NEXT);
+    match in_memory(folder) {
+        Some(file) => {
+            private(&file, b"")?;
+            symlink(file, next)
+        }
+        None => private(&next, b""),
+    }
+}
+
+/// Lays a command where the shell takes it when it is told to.
+pub fn hand_over(folder: &Path, id: &str, command: &str) -> io::Result<()> {
+    put(folder, &[id.as_bytes(), b"\n", command.as_bytes()].concat())
+}
+
+/// Takes back a command that nobody has taken yet.
+pub fn withdraw(folder: &Path) -> io::Result<()> {
+    put(folder, b"")
+}
+
+/// The id of the command that lies there untaken.
+pub fn untaken(folder: &Path) -> io::Result<Option<String>> {
+    let text = match std::fs::read(folder.join(NEXT)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text?,
+    };
+    let id = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let id = &id[..id.len().min(ID_BYTES_MAX)];
+    Ok((!id.is_empty()).then(|| String::from_utf8_lossy(id).into_owned()))
+}
+
+/// Removes the file of a terminal that is over; its folder may go after that.
+pub fn discard(folder: &Path) -> io::Result<()> {
+    for path in [place(folder), folder.join(NEXT)] {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes the file anew, at once.
+fn put(folder: &Path, bytes: &[u8]) -> io::Result<()> {
+    let place = place(folder);
+    let unready = place.with_extension("tmp");
+    match private(&unready, bytes) {
+        // What is in memory may be cleared when a person logs out.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && in_memory(folder).is_some() => {
+            private(&unready, bytes)?;
+        }
+        done => done?,
+    }
+    std::fs::rename(unready, place)
+}
+
+/// Where the file lies.
+fn place(folder: &Path) -> PathBuf {
+    let next = folder.join(NEXT);
+    std::fs::read_link(&next).unwrap_or(next)
+}
+
+/// The place of a terminal's file in memory; none where there is no such place that is ours alone.
+fn in_memory(folder: &Path) -> Option<PathBuf> {
+    let StatFs { f_type, .. } = statfs(MEMORY).ok()?;
+    let user = rustix::process::getuid().as_raw();
+    let ours = Path::new(MEMORY).join(format!("hob-{user}"));
+    // It may be there already, and may be anybody's: the place is open to all.
+    let _ = DirBuilder::new().mode(0o700).create(&ours);
+    let found = ours.symlink_metadata().ok()?;
+    let is_private = found.is_dir() && found.uid() == user && found.mode() & 0o777 == 0o700;
+    (f_type == TMPFS_MAGIC && is_private).then(|| ours.join(name(folder.as_os_str())))
+}
+
+/// A name for a folder; the same folder has the same, and two hardly ever do.
+fn name(folder: &OsStr) -> String {
+    let bytes = folder.as_bytes().iter();
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}.{NEXT}")
+}
