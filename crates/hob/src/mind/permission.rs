@@ -130,6 +130,12 @@ pub(super) fn lines(question: &Question, screen: &Screen) -> Vec<String> {
         // What stands above as it will be typed, unless there is too much of it.
         let is_shown = heading.len() < TYPED_LINES_MAX;
         preview.retain(|(line, _)| !(is_shown && typed.contains(line)));
+        // Why, where and that there are no walls is read whole, however narrow the screen.
+        let wrapped = preview.into_iter().flat_map(|(line, tone)| {
+            let pieces = wrap(&line, columns.saturating_sub(4));
+            pieces.into_iter().map(move |piece| (piece, tone))
+        });
+        preview = wrapped.collect();
     }
     let whole = preview.len();
     // The change itself matters more than what is said elsewhere too.

@@ -10,30 +10,35 @@ use hob_wire::rooms::terminal::{
     TerminalCommands, TerminalState, Terminals,
 };
 
+/// Columns below which a table has room for what matters most only.
+const ROOMY: usize = 60;
+
+fn is_narrow(screen: &Screen) -> bool {
+    screen.width.is_some_and(|columns| columns < ROOMY)
+}
+
 /// Every terminal, then why none can be made.
 pub fn list(found: &Terminals, screen: &Screen) -> Vec<String> {
-    let mut table = Table::new()
-        .column("NAME")
-        .column("STATE")
-        .number("ATTACHED")
-        .number("WAITING")
-        .column("FOLDER");
+    let mut table = Table::new().column("NAME").column("STATE");
+    if !is_narrow(screen) {
+        table = table.number("ATTACHED").number("WAITING");
+    }
+    table = table.column("FOLDER");
     for terminal in &found.terminals {
         let number = |count: u32| match count {
             0 => String::new(),
             count => count.to_string(),
         };
-        table.row(vec![
-            one_line(&terminal.name),
-            state(terminal.state).to_owned(),
-            number(terminal.attached),
-            number(terminal.queued),
-            match (&terminal.folder, &terminal.detail) {
-                (_, Some(detail)) if !is_alive(terminal.state) => one_line(detail),
-                (Some(folder), _) => one_line(folder),
-                (None, _) => String::new(),
-            },
-        ]);
+        let mut row = vec![one_line(&terminal.name), state(terminal.state).to_owned()];
+        if !is_narrow(screen) {
+            row.extend([number(terminal.attached), number(terminal.queued)]);
+        }
+        row.push(match (&terminal.folder, &terminal.detail) {
+            (_, Some(detail)) if !is_alive(terminal.state) => one_line(detail),
+            (Some(folder), _) => one_line(folder),
+            (None, _) => String::new(),
+        });
+        table.row(row);
     }
     let mut lines = if table.is_empty() {
         vec!["There are no terminals yet; `hob terminal attach` makes one.".to_owned()]
@@ -82,6 +87,24 @@ fn commands(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String
     if page.commands.is_empty() {
         return vec!["Nothing was run yet; `hob terminal run uptime` does.".to_owned()];
     }
+    let mut lines = if is_narrow(screen) {
+        let mut table = Table::new().column("ID").column("END").column("COMMAND");
+        for command in page.commands.iter().rev() {
+            table.row(vec![short_id(command.id), end(command), line(command)]);
+        }
+        table.lines(screen)
+    } else {
+        roomy(page, named, screen)
+    };
+    if page.more {
+        let more = "Older ones: -n shows more of them.";
+        lines.push(screen.paint(Tone::Quiet, more));
+    }
+    lines
+}
+
+/// Everything of each command that a list tells.
+fn roomy(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String> {
     let mut table = Table::new().column("ID").column("WHEN");
     if named {
         table = table.column("TERMINAL");
@@ -105,12 +128,7 @@ fn commands(page: &TerminalCommands, named: bool, screen: &Screen) -> Vec<String
         ]);
         table.row(row);
     }
-    let mut lines = table.lines(screen);
-    if page.more {
-        let more = "Older ones: -n shows more of them.";
-        lines.push(screen.paint(Tone::Quiet, more));
-    }
-    lines
+    table.lines(screen)
 }
 
 /// The end of a command's id, which is where ids differ.

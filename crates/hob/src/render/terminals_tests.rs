@@ -99,6 +99,13 @@ fn the_history_reads_downwards_and_says_who_and_how() {
     assert!(lines.iter().all(|line| !line.contains('\u{7}')));
     assert!(!lines[0].contains("TERMINAL"));
     assert!(lines[4].starts_with("Older ones"));
+    let narrow = Screen {
+        width: Some(40),
+        ..Screen::plain(NOW)
+    };
+    let lines = history(&page, &narrow);
+    assert!(lines[3].starts_with("00000002  exit 2"), "{lines:?}");
+    assert!(lines[3].contains("make test"), "{lines:?}");
     let mut page = page;
     page.commands[0].terminal = "build".to_owned();
     assert!(histories(&page, &Screen::plain(NOW))[0].contains("TERMINAL"));

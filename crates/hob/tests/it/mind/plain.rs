@@ -2,7 +2,7 @@
 //! terminal.
 
 use super::house_with;
-use crate::support::{House, Pane, Tty};
+use crate::support::{House, Pane, Tty, wait_until};
 use hob_sim::{Answer, Asked, Sim};
 use serde_json::{Value, json};
 
@@ -113,6 +113,72 @@ fn without_a_person_it_is_denied_and_the_grant_is_named() {
     let last: Value = serde_json::from_str(last).expect("an event");
     assert_eq!(last["payload"]["response"], "It has been up as ever.");
     assert_eq!(history(&house).len(), 2);
+}
+
+#[test]
+fn a_run_that_nobody_watches_is_not_told_of_the_terminal_unless_a_rule_allows_it() {
+    let sim = Sim::start(|_| Answer::words("Good morning."));
+    let house = house_with(&sim);
+    let is_told = || {
+        house.shell("hob ask 'good morning'").success();
+        let asked = sim.asked();
+        let last = asked.last().expect("it was asked");
+        assert!(last.tools.iter().any(|tool| tool == "exec"));
+        last.tools.iter().any(|tool| tool == "terminal")
+    };
+    assert!(!is_told());
+    house
+        .shell(
+            "hob permission add --tool terminal --match command=uptime --decision allow \
+             --scope always",
+        )
+        .success();
+    assert!(is_told());
+    let tty = Tty::start(&house, "ask 'good morning'");
+    tty.wait_for("Good morning.");
+    let asked = sim.asked();
+    let last = asked.last().expect("it was asked");
+    assert!(last.tools.iter().any(|tool| tool == "terminal"));
+}
+
+#[test]
+fn a_models_command_outlives_the_daemon_and_nobody_is_asked_what_became_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let go = folder.path().join("go");
+    let line = format!(
+        "echo before; while [ ! -e '{}' ]; do sleep 0.05; done; echo up-as-ever",
+        go.display()
+    );
+    let sim = Sim::start(move |asked: &Asked| match asked.results_of_task().first() {
+        None => {
+            let args = json!({ "action": "run", "command": line, "reason": "Waits." });
+            Answer::asks("terminal", args)
+        }
+        Some(result) => Answer::words(format!("It said: {}", result.text)),
+    });
+    let mut house = house_with(&sim);
+    house
+        .shell("hob permission add --tool terminal --decision allow --scope always")
+        .success();
+    let asking = house
+        .command(&["wait for it now"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("hob starts");
+    wait_until("it runs", || {
+        let all = history(&house);
+        all.first().is_some_and(|it| it["state"] == "running")
+    });
+    house.kill();
+    std::fs::write(&go, "").expect("writes");
+    house.start_daemon();
+    let done = asking.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{said} {done:?}");
+    assert_eq!(said, "It said: before\nup-as-ever\n\n");
+    assert_eq!(history(&house).len(), 1, "it was typed once");
 }
 
 #[test]
