@@ -177,7 +177,7 @@ fn a_models_command_outlives_the_daemon_and_nobody_is_asked_what_became_of_it() 
     let done = asking.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(done.status.success(), "{said} {done:?}");
-    assert_eq!(said, "It said: before\nup-as-ever\n\n");
+    assert_eq!(said, "It said: before\nup-as-ever\n");
     assert_eq!(history(&house).len(), 1, "it was typed once");
 }
 
