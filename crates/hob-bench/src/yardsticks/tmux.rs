@@ -1,5 +1,5 @@
 //! tmux driven by hand: a client in control mode that keeps the same record with SQLite alone, and
-//! a client that starts tmux for everything it wants.
+//! a client that starts tmux for everything it wants and does the same.
 //!
 //! The shell is the same bash with the person's own file and marks of the same kind; tmux has the
 //! same settings.
@@ -127,76 +127,25 @@ impl Drop for Server {
     }
 }
 
-/// A client in control mode that records each command before and after.
+/// The same rows as hob's, with SQLite alone.
 #[derive(Debug)]
-pub(crate) struct Control {
-    // Before the server: it reads from it until the end.
-    client: Child,
-    writes: ChildStdin,
-    reads: ChildStdout,
+struct Record {
     sql: Connection,
     number: i64,
-    /// What the pane printed and nobody has looked at.
-    said: Vec<u8>,
-    /// The beginning of a line of tmux's.
-    line: Vec<u8>,
-    _server: Server,
 }
 
-impl Control {
+impl Record {
     #[expect(
         clippy::disallowed_methods,
         reason = "a yardstick stands on nothing of ours"
     )]
-    pub(crate) fn start() -> Result<Control> {
-        let server = Server::start(&["bash", "--rcfile", "hooks", "-i"])?;
+    fn open(server: &Server) -> Result<Record> {
         let sql = Connection::open(server.path("raw.db"))?;
         sql.execute_batch(SCHEMA)?;
-        let mut client = server.attach()?;
-        let writes = client.stdin.take().context("piped")?;
-        let reads = client.stdout.take().context("piped")?;
-        let mut control = Control {
-            client,
-            writes,
-            reads,
-            sql,
-            number: 0,
-            said: Vec::new(),
-            line: Vec::new(),
-            _server: server,
-        };
-        // The first prompt may have come before anybody listened.
-        control.send("send-keys -t =bench: Enter")?;
-        control.until("\x1b]7717;K;B;")?;
-        control.send("send-keys -t =bench: -l 'number=0; echo begin'")?;
-        control.send("send-keys -t =bench: Enter")?;
-        control.until("\x1b]7717;K;D;0;")?;
-        control.until("\x1b]7717;K;B;")?;
-        control.number = 1;
-        Ok(control)
+        Ok(Record { sql, number: 1 })
     }
 
-    /// Records a command, types it, waits for its end, records that.
-    pub(crate) fn run(&mut self, command: &str) -> Result<Duration> {
-        let started = Instant::now();
-        self.queue(&[command])?;
-        self.next(command)?;
-        let elapsed = started.elapsed();
-        self.until("\x1b]7717;K;B;")?;
-        Ok(elapsed)
-    }
-
-    /// Records many at once and runs them one after the other.
-    pub(crate) fn run_all(&mut self, commands: &[&str]) -> Result<Duration> {
-        let started = Instant::now();
-        self.queue(commands)?;
-        for command in commands {
-            self.next(command)?;
-            self.until("\x1b]7717;K;B;")?;
-        }
-        Ok(started.elapsed())
-    }
-
+    /// Commands that are about to be typed.
     fn queue(&mut self, commands: &[&str]) -> Result<()> {
         let transaction = self.sql.transaction()?;
         for (number, command) in (self.number..).zip(commands) {
@@ -213,12 +162,9 @@ impl Control {
         Ok(transaction.commit()?)
     }
 
-    fn next(&mut self, command: &str) -> Result<()> {
-        self.send(&format!("send-keys -t =bench: -l '{command}'"))?;
-        self.send("send-keys -t =bench: Enter")?;
-        self.until(&format!("\x1b]7717;K;C;{};", self.number))?;
-        let output = self.until(&format!("\x1b]7717;K;D;{};", self.number))?;
-        let output = String::from_utf8_lossy(&output).into_owned();
+    /// A command that has ended.
+    fn end(&mut self, command: &str, output: &[u8]) -> Result<()> {
+        let output = String::from_utf8_lossy(output).into_owned();
         let bytes = i64::try_from(output.len())?;
         let transaction = self.sql.transaction()?;
         transaction
@@ -242,6 +188,78 @@ impl Control {
         transaction.commit()?;
         self.number += 1;
         Ok(())
+    }
+}
+
+/// A client in control mode that records each command before and after.
+#[derive(Debug)]
+pub(crate) struct Control {
+    // Before the server: it reads from it until the end.
+    client: Child,
+    writes: ChildStdin,
+    reads: ChildStdout,
+    record: Record,
+    /// What the pane printed and nobody has looked at.
+    said: Vec<u8>,
+    /// The beginning of a line of tmux's.
+    line: Vec<u8>,
+    _server: Server,
+}
+
+impl Control {
+    pub(crate) fn start() -> Result<Control> {
+        let server = Server::start(&["bash", "--rcfile", "hooks", "-i"])?;
+        let record = Record::open(&server)?;
+        let mut client = server.attach()?;
+        let writes = client.stdin.take().context("piped")?;
+        let reads = client.stdout.take().context("piped")?;
+        let mut control = Control {
+            client,
+            writes,
+            reads,
+            record,
+            said: Vec::new(),
+            line: Vec::new(),
+            _server: server,
+        };
+        // The first prompt may have come before anybody listened.
+        control.send("send-keys -t =bench: Enter")?;
+        control.until("\x1b]7717;K;B;")?;
+        control.send("send-keys -t =bench: -l 'number=0; echo begin'")?;
+        control.send("send-keys -t =bench: Enter")?;
+        control.until("\x1b]7717;K;D;0;")?;
+        control.until("\x1b]7717;K;B;")?;
+        Ok(control)
+    }
+
+    /// Records a command, types it, waits for its end, records that.
+    pub(crate) fn run(&mut self, command: &str) -> Result<Duration> {
+        let started = Instant::now();
+        self.record.queue(&[command])?;
+        self.next(command)?;
+        let elapsed = started.elapsed();
+        self.until("\x1b]7717;K;B;")?;
+        Ok(elapsed)
+    }
+
+    /// Records many at once and runs them one after the other.
+    pub(crate) fn run_all(&mut self, commands: &[&str]) -> Result<Duration> {
+        let started = Instant::now();
+        self.record.queue(commands)?;
+        for command in commands {
+            self.next(command)?;
+            self.until("\x1b]7717;K;B;")?;
+        }
+        Ok(started.elapsed())
+    }
+
+    fn next(&mut self, command: &str) -> Result<()> {
+        let number = self.record.number;
+        self.send(&format!("send-keys -t =bench: -l '{command}'"))?;
+        self.send("send-keys -t =bench: Enter")?;
+        self.until(&format!("\x1b]7717;K;C;{number};"))?;
+        let output = self.until(&format!("\x1b]7717;K;D;{number};"))?;
+        self.record.end(command, &output)
     }
 
     fn send(&mut self, line: &str) -> Result<()> {
@@ -309,39 +327,61 @@ impl Drop for Control {
 }
 
 /// A client that starts tmux for each thing it wants: is the session there, type this, show the
-/// screen until the answer is seen. It keeps no record.
+/// screen. It keeps the same record.
 #[derive(Debug)]
 pub(crate) struct Starting {
     server: Server,
+    record: Record,
+}
+
+/// How such a client knows that a command has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Look {
+    /// It knows what will be printed, and looks without a pause until that is there.
+    Knowing,
+    /// As Archy does at its fastest: every 100 ms, until the screen is the same three times.
+    Settled,
 }
 
 impl Starting {
     pub(crate) fn start() -> Result<Starting> {
         let server = Server::start(&["bash", "--rcfile", "hooks", "-i"])?;
-        let starting = Starting { server };
-        starting.run("begin")?;
+        let record = Record::open(&server)?;
+        let mut starting = Starting { server, record };
+        starting.run("begin", Look::Knowing)?;
         Ok(starting)
     }
 
     /// Has a word printed, which must not have been printed before.
-    pub(crate) fn run(&self, word: &str) -> Result<Duration> {
+    pub(crate) fn run(&mut self, word: &str, look: Look) -> Result<Duration> {
+        const PAUSE: Duration = Duration::from_millis(100);
+        const SAME: usize = 3;
         let started = Instant::now();
-        self.server.output(&["has-session", "-t", "bench"])?;
         let command = format!("echo {word}");
+        self.record.queue(&[&command])?;
+        self.server.output(&["has-session", "-t", "bench"])?;
         self.server
             .output(&["send-keys", "-t", "bench", &command, "C-m"])?;
+        let (mut before, mut same) = (Vec::new(), 0);
         loop {
             let screen = self
                 .server
                 .output(&["capture-pane", "-pt", "bench", "-S", "-100"])?;
-            let screen = String::from_utf8_lossy(&screen);
-            if screen.lines().any(|line| line == word) {
+            same = if screen == before { same + 1 } else { 1 };
+            let text = String::from_utf8_lossy(&screen);
+            let is_there = text.lines().any(|line| line == word);
+            if is_there && (matches!(look, Look::Knowing) || same >= SAME) {
+                self.record.end(&command, word.as_bytes())?;
                 return Ok(started.elapsed());
             }
             ensure!(
                 started.elapsed() < Duration::from_secs(10),
                 "{word} was never seen"
             );
+            before = screen;
+            if matches!(look, Look::Settled) {
+                std::thread::sleep(PAUSE);
+            }
         }
     }
 }
