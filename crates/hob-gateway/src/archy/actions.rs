@@ -2,7 +2,7 @@
 
 use crate::archy::client::{Client, Failure, unless_not_found};
 use crate::archy::fields::Fields;
-use crate::archy::{batch, commands, offered, prompt, waiting, windows};
+use crate::archy::{added, batch, commands, offered, prompt, waiting, windows};
 use crate::settings;
 use hob_wire::archy::{
     Answer, COMMAND_MISSING, DIRECTORY_NOT_FOUND, Request, Response, SESSION_NOT_FOUND,
@@ -35,6 +35,9 @@ pub(crate) async fn answer(client: &Client<'_>, request: Request) -> Result<Answ
         "launch_fallback_terminal" => windows::launch_fallback(client, data).await?,
         "find_desktop_entry" => windows::find_entry(client, data).await?,
         "launch_gui_app" => windows::launch_app(client, data).await?,
+        "send_keys" => added::send_keys(client, data).await?,
+        "cancel" => added::cancel(client, data).await?,
+        "list_sessions" => added::list_sessions(client).await?,
         _ => return offered::answer(client, &request).await,
     };
     Ok(response.into())

@@ -71,10 +71,12 @@ impl<'c> Client<'c> {
     pub(crate) async fn find(&self, session: &str) -> Result<Option<Terminal>, WireError> {
         let all = terminal::ListParams::default();
         let listed = self.call::<terminal::List>(&all).await?;
-        let lives =
-            |it: &Terminal| !matches!(it.state, TerminalState::Lost | TerminalState::Closed);
         let mut found = listed.terminals.into_iter();
-        Ok(found.find(|it| it.name == session && lives(it)))
+        Ok(found.find(|it| it.name == session && Client::is_alive(it)))
+    }
+
+    pub(crate) fn is_alive(terminal: &Terminal) -> bool {
+        !matches!(terminal.state, TerminalState::Lost | TerminalState::Closed)
     }
 
     /// The desktop of the asking process, if it has one.

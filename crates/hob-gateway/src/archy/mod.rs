@@ -7,12 +7,14 @@
 //! - `commands`, `waiting`: what is typed into a session, and its end; `batch`: several at once
 //! - `windows`: windows and applications; `asker`: on whose desktop; `analyzed`: output that was
 //!   looked at
-//! - `prompt`: the folder a prompt shows; `offered`: actions of services on the bus
+//! - `prompt`: the folder a prompt shows; `added`: actions of hob's own; `offered`: those of
+//!   services on the bus
 //!
 //! Invariants: this surface decides nothing, it translates; only peers of our own user are heard;
 //! bytes, time and connections are bounded; a client that waits keeps no other waiting.
 
 mod actions;
+mod added;
 mod analyzed;
 mod asker;
 mod batch;

@@ -175,6 +175,47 @@ async fn screens_and_sessions_are_shown() {
 }
 
 #[tokio::test]
+async fn a_program_that_asks_is_answered_and_one_that_does_not_end_is_ended() {
+    let stage = Stage::new().await;
+    stage.ask("execute", json!({ "command": "hold" })).await;
+    let data = json!({ "text": "yes; -n", "keys": ["Enter"] });
+    assert_eq!(stage.ask("send_keys", data).await, said("✓ Keys sent"));
+    let typed = r#"terminal.keys {"name":"archy_session","text":"yes; -n","keys":["Enter"]}"#;
+    assert_eq!(stage.rooms.calls().pop().unwrap(), typed);
+    for (data, why) in [
+        (json!({}), "Missing text or keys parameter"),
+        (json!({ "text": 7 }), "Invalid text: a text is needed"),
+        (
+            json!({ "keys": "Enter" }),
+            "Invalid keys: a list of texts is needed",
+        ),
+        (
+            json!({ "keys": [7] }),
+            "Invalid keys: a list of texts is needed",
+        ),
+    ] {
+        assert_eq!(stage.ask("send_keys", data).await, failed(why));
+    }
+    assert_eq!(
+        stage.ask("cancel", json!({})).await,
+        said("✓ Commands ended: 1")
+    );
+    assert_eq!(
+        stage.ask("cancel", json!({})).await,
+        said("✓ Commands ended: 0")
+    );
+    stage
+        .ask("execute", json!({ "command": "ls", "session": "b" }))
+        .await;
+    let both = plain(true, (Some("archy_session\nb"), None), true);
+    assert_eq!(stage.ask("list_sessions", json!({})).await, both);
+    stage.ask("close_session", json!({})).await;
+    let one = plain(true, (Some("b"), None), true);
+    assert_eq!(stage.ask("list_sessions", json!({})).await, one);
+    stage.house.stop().await;
+}
+
+#[tokio::test]
 async fn a_service_may_offer_more_actions() {
     let stage = Stage::new().await;
     let mut service = stage.house.socket(&stage.house.owner()).await;

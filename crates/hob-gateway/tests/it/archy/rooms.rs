@@ -10,8 +10,8 @@ use hob_wire::rooms::desktop::{
     self, DesktopEntry, EntryFound, Launched, ProgramFound, SystemInfo,
 };
 use hob_wire::rooms::terminal::{
-    self, Captured, Closed, CommandBy, CommandState, Executed, Opened, Terminal, TerminalCommand,
-    TerminalState, Terminals,
+    self, Cancelled, Captured, Closed, CommandBy, CommandState, Executed, Opened, Terminal,
+    TerminalCommand, TerminalState, Terminals, Typed,
 };
 use hob_wire::{ErrorCode, Method, WireError};
 use std::collections::BTreeMap;
@@ -199,6 +199,19 @@ fn terminals(rooms: &Arc<Rooms>) -> Room {
     let room = answer::<terminal::Capture>(room, rooms, |rooms, params| rooms.capture(&params));
     let room = answer::<terminal::Open>(room, rooms, Rooms::open);
     let room = answer::<terminal::Close>(room, rooms, Rooms::close);
+    let room = answer::<terminal::Keys>(room, rooms, |_, params| {
+        let name = params.name.unwrap_or_default();
+        Ok(Typed { name })
+    });
+    let room = answer::<terminal::Cancel>(room, rooms, |rooms, params| {
+        let state = rooms.state.lock().unwrap();
+        let running = state.commands.iter().filter(|it| !it.state.is_final());
+        let ended = running.map(|it| it.id).collect();
+        drop(state);
+        rooms.release();
+        let name = params.name.unwrap_or_default();
+        Ok(Cancelled { name, ended })
+    });
     let room = answer::<terminal::List>(room, rooms, |rooms, _| {
         let state = rooms.state.lock().unwrap();
         Ok(Terminals {

@@ -201,6 +201,30 @@ fn the_machine_is_asked_about() {
     assert_eq!(answer["output"], folder.display().to_string(), "{answer}");
 }
 
+#[test]
+fn a_program_that_asks_is_answered_and_one_that_does_not_end_is_ended() {
+    let stage = Stage::new();
+    let asks = json!({ "command": "read -r -p 'Sure? ' answer; echo \"[$answer]\"" });
+    assert_eq!(stage.ask("execute", asks)["success"], true);
+    wait_until("it asks", || stage.screen().contains("\nSure? "));
+    let keys = json!({ "text": "Enter; yes", "keys": ["Enter"] });
+    let answer = stage.ask("send_keys", keys);
+    assert_eq!(answer["success"], true, "{answer}");
+    let answer = stage.ask("wait_for_prompt", json!({ "max_wait": 120 }));
+    assert!(
+        text(&answer, "output").contains("\n[Enter; yes]\n"),
+        "{answer}"
+    );
+
+    stage.ask("execute", json!({ "command": "echo begun; sleep 1000" }));
+    wait_until("it runs", || stage.screen().contains("\nbegun\n"));
+    let answer = stage.ask("cancel", json!({}));
+    assert_eq!(answer["output"], "✓ Commands ended: 1", "{answer}");
+    assert_eq!(stage.run("echo free"), (0, "free\n".to_owned()));
+    let listed = stage.ask("list_sessions", json!({}));
+    assert_eq!(listed["output"], "archy_session", "{listed}");
+}
+
 /// What a client types is the person's own act: recorded, with its words.
 #[test]
 fn what_is_typed_is_in_the_record() {
