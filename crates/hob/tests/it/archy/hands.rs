@@ -206,7 +206,7 @@ fn a_program_that_asks_is_answered_and_one_that_does_not_end_is_ended() {
     let stage = Stage::new();
     let asks = json!({ "command": "read -r -p 'Sure? ' answer; echo \"[$answer]\"" });
     assert_eq!(stage.ask("execute", asks)["success"], true);
-    wait_until("it asks", || stage.screen().contains("\nSure? "));
+    wait_until("it asks", || stage.screen().contains("\nSure?"));
     let keys = json!({ "text": "Enter; yes", "keys": ["Enter"] });
     let answer = stage.ask("send_keys", keys);
     assert_eq!(answer["success"], true, "{answer}");

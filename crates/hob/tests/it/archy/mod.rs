@@ -43,6 +43,7 @@ impl Stage {
     /// Runs a command to its end; its exit code and what it printed.
     fn run(&self, command: &str) -> (i64, String) {
         let answer = self.ask("execute_and_wait", json!({ "command": command }));
+        assert_ne!(answer["exit_code"], -1, "it ends by itself: {answer}");
         ended(&answer)
     }
 
