@@ -4,8 +4,10 @@ use super::words::Effect;
 
 /// Between control and C and the first signal, and between the signals.
 const STEP_MS: u64 = 1_000;
-/// After the last signal.
-const LAST_MS: u64 = 2_000;
+/// Between two kills: a line of several programs starts the next one when one is gone.
+const KILL_AGAIN_MS: u64 = 250;
+/// Kills before the terminal is given up.
+const KILLS_MAX: u8 = 8;
 
 /// Why a command is made to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +24,7 @@ pub(super) enum Cause {
 enum Step {
     Interrupted,
     Terminated,
-    Killed,
+    Killed { times: u8 },
 }
 
 /// A command on its way out.
@@ -50,8 +52,12 @@ impl Ending {
         }
         let (step, effect, wait_ms) = match self.step {
             Step::Interrupted => (Step::Terminated, Effect::Terminate, STEP_MS),
-            Step::Terminated => (Step::Killed, Effect::Kill, LAST_MS),
-            Step::Killed => return false,
+            Step::Killed { times: KILLS_MAX } => return false,
+            Step::Killed { times } => {
+                let times = times + 1;
+                (Step::Killed { times }, Effect::Kill, KILL_AGAIN_MS)
+            }
+            Step::Terminated => (Step::Killed { times: 1 }, Effect::Kill, KILL_AGAIN_MS),
         };
         out.push(effect);
         self.step = step;

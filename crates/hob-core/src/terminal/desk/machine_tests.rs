@@ -190,6 +190,10 @@ fn a_command_that_does_not_heed_is_killed_and_then_given_up() {
     };
     let cancelled = end(1, CommandState::Cancelled, Some(137), None);
     assert_eq!(heeded.ended(1, 137), [cancelled]);
+    // What the line starts next is killed too.
+    for _ in 2..=8 {
+        assert_eq!(told.wait(), [Effect::Kill]);
+    }
     assert_eq!(
         told.wait(),
         [

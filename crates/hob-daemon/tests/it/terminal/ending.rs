@@ -45,6 +45,21 @@ async fn one_that_does_not_heed_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_of_several_that_do_not_heed_is_killed_to_its_end() {
+    let rig = Rig::new();
+    let runs = rig
+        .detached("trap '' INT TERM; sleep 600; sleep 601; echo out")
+        .await;
+    running(&rig, runs).await;
+    rig.cancel(None).await;
+    let ended = rig.ended(runs).await;
+    assert_eq!(ended.state, CommandState::Cancelled, "{ended:?}");
+    assert_eq!(ended.exit_code, Some(0), "{ended:?}");
+    assert_eq!(rig.run("echo on").await.output.unwrap().trim_end(), "on");
+    rig.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_ends_a_command_and_nothing_else() {
     let rig = Rig::new();
     let timed = ExecuteParams {
