@@ -1,3 +1,5 @@
+//! What a process of the person's is given, and how programs are found.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Reading who has the keyboard.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Which tmux is found, and what is said when none is.
+
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,3 +1,5 @@
+//! Names of keys.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! What tmux says, split anywhere and among anything.
+
 use super::*;
 use proptest::prelude::*;
 

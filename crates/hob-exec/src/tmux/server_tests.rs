@@ -1,3 +1,5 @@
+//! Reading the list of terminals.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Words that tmux and shells read as they are.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Which program shows a window, and how it is told what to show.
+
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,3 +1,5 @@
+//! Recordings written and read, from any offset, with bytes missing.
+
 use super::recorder::record;
 use super::*;
 use std::time::Duration;

@@ -17,6 +17,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 const NEXT: &str = "next";
+/// Beside a file in memory: a link to the folder it belongs to.
+const OWNER: &str = "of";
 /// Where files are kept in memory.
 const MEMORY: &str = "/dev/shm";
 /// What the kernel calls such a place.
@@ -30,7 +32,9 @@ pub(super) fn make(folder: &Path) -> io::Result<()> {
     let next = folder.join(NEXT);
     match in_memory(folder) {
         Some(file) => {
+            sweep(&file);
             private(&file, b"")?;
+            symlink(folder, file.with_extension(OWNER))?;
             symlink(file, next)
         }
         None => private(&next, b""),
@@ -60,13 +64,28 @@ pub fn untaken(folder: &Path) -> io::Result<Option<String>> {
 
 /// Removes the file of a terminal that is over; its folder may go after that.
 pub fn discard(folder: &Path) -> io::Result<()> {
-    for path in [place(folder), folder.join(NEXT)] {
+    let place = place(folder);
+    for path in [place.with_extension(OWNER), place, folder.join(NEXT)] {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
     Ok(())
+}
+
+/// Removes files in memory whose folder is gone: somebody removed a whole home.
+fn sweep(file: &Path) {
+    let entries = file.parent().and_then(|ours| std::fs::read_dir(ours).ok());
+    for owner in entries.into_iter().flatten().flatten() {
+        let owner = owner.path();
+        let is_link = owner.extension() == Some(OsStr::new(OWNER));
+        // A link is there without what it leads to.
+        if is_link && !owner.exists() {
+            let _ = std::fs::remove_file(owner.with_extension(NEXT));
+            let _ = std::fs::remove_file(owner);
+        }
+    }
 }
 
 /// Writes the file anew, at once.

@@ -288,4 +288,11 @@ async fn a_command_that_waits_in_memory_is_the_persons_alone_and_survives_its_fo
     assert_eq!(terminal.run("c", "echo c").await.output, "c\r\n");
     shells::discard(&terminal.folder).expect("removed");
     assert!(!place.exists() && !next.exists());
+    // What belonged to a home that somebody removed goes with the next terminal.
+    let other = rig.terminal("other", "/bin/bash").await;
+    let place = std::fs::read_link(other.folder.join("next")).expect("a link");
+    std::fs::remove_dir_all(&other.folder).expect("removed");
+    assert!(place.exists());
+    let _another = rig.terminal("another", "/bin/bash").await;
+    assert!(!place.exists());
 }
