@@ -8,8 +8,8 @@ use super::printing::Printing;
 use crate::failure::{Exit, Failure};
 use crate::mind::order::fresh_id;
 use crate::mind::talk::Interrupts;
-use crate::render::words::one_line;
-use crate::render::{Tone, terminals};
+use crate::render::words::{one_line, wrap};
+use crate::render::{Screen, Tone, terminals};
 use crate::terminal::Terminal;
 use clap::ArgMatches;
 use hob_client::{Client, ClientError, EventStream, Item, LinkState, Subscription};
@@ -288,7 +288,7 @@ impl<'c> Followed<'c> {
         let terminal = &self.desk.context.terminal;
         if terminal.json {
             terminal.document(ended)?;
-            return ended_as(ended);
+            return ended_as(ended, terminal.asides());
         }
         let output = ended.output.as_deref().unwrap_or_default();
         if !self.printing.has_any() {
@@ -303,7 +303,7 @@ impl<'c> Followed<'c> {
                 "Some of what it printed is not above: hob terminal history --id {id}"
             ));
         }
-        ended_as(ended)
+        ended_as(ended, terminal.asides())
     }
 }
 
@@ -329,14 +329,18 @@ async fn pending<T>(slot: &mut Pending<'_, T>) -> Result<T, ClientError> {
 }
 
 /// The exit code of a command as that of this one.
-fn ended_as(ended: &TerminalCommand) -> Result<(), Failure> {
+fn ended_as(ended: &TerminalCommand, screen: &Screen) -> Result<(), Failure> {
     let detail = ended.detail.as_deref().map(one_line);
+    let tell = |detail: &String| {
+        let room = screen.width.unwrap_or(usize::MAX);
+        wrap(detail, room).iter().for_each(Terminal::note);
+    };
     let own = ended
         .exit_code
         .map(|code| u8::try_from(code & 0xff).unwrap_or(u8::MAX));
     let exit = match (ended.state, own) {
         (CommandState::Done, Some(0)) => {
-            detail.iter().for_each(Terminal::note);
+            detail.iter().for_each(tell);
             return Ok(());
         }
         (CommandState::Done, Some(code)) => Exit::Own(code),
@@ -349,6 +353,6 @@ fn ended_as(ended: &TerminalCommand) -> Result<(), Failure> {
             return Err(failure.next("`hob terminal list` shows what there is."));
         }
     };
-    detail.iter().for_each(Terminal::note);
+    detail.iter().for_each(tell);
     Err(Failure::quiet(exit))
 }
