@@ -391,8 +391,8 @@ impl<P: Past> Canvas<P> {
         self.cursor.row = 0;
     }
 
+    /// A screen of a program's own stays one, as in tmux.
     pub(super) fn reset(&mut self) {
-        self.uncover(false);
         self.erase_all();
         self.cursor = Cursor::default();
         self.saved = Cursor::default();

@@ -4,8 +4,9 @@ use super::life::{Current, Life, Said};
 use super::words;
 use hob_core::terminal::desk::{Effect, End, Handed, Who, line_id};
 use hob_core::terminal::printed::Printed;
-use hob_exec::tmux::foreground;
+use hob_exec::tmux::foreground::{self, Foreground};
 use hob_exec::tmux::shells;
+use hob_kit::failpoint;
 use hob_store::CommandWrite;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalCommand};
@@ -94,13 +95,26 @@ impl Life {
     }
 
     /// Presses control and C, without waiting for tmux.
-    fn interrupt(&self) {
+    fn interrupt(&mut self) {
         if let Some(control) = self.control.clone() {
+            let foreground = foreground::of(control.session().shell_pid);
+            if let Ok(Foreground::Group(group)) = foreground {
+                self.interrupted = Some(group);
+            }
             let tasks = &self.shared.parts.tasks;
             tasks.spawn_until_stop("terminal key", async move {
                 // What does not heed is killed anyway.
                 let _ = control.keys(&["C-c".to_owned()]).await;
             });
+        }
+    }
+
+    /// Ends what a command left that was interrupted and is over.
+    fn sweep(&mut self) {
+        if let (Some(group), Some(control)) = (self.interrupted.take(), &self.control)
+            && let Err(error) = foreground::end(control.session().shell_pid, group)
+        {
+            tracing::debug!(terminal = self.row.name, "not swept: {error}");
         }
     }
 
@@ -114,9 +128,14 @@ impl Life {
 
     pub(super) fn printing(&self, id: CommandId, began_us: Option<u64>) -> Current {
         let (columns, _) = self.screen.size();
+        let most = if failpoint::broken(63) {
+            1 << 30
+        } else {
+            OUTPUT_BYTES_MAX
+        };
         Current {
             id,
-            printed: Printed::new(columns, OUTPUT_BYTES_MAX),
+            printed: Printed::new(columns, most),
             began_us,
         }
     }
@@ -139,6 +158,7 @@ impl Life {
         let Some(mut command) = self.known.remove(&id) else {
             return;
         };
+        self.sweep();
         self.finish(&mut command, end, said);
         self.shared.tally.ended(&command);
         let write = CommandWrite {

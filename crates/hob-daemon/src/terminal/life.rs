@@ -11,6 +11,7 @@ use hob_core::terminal::scan::{Mark, Piece, Scanner};
 use hob_core::terminal::screen::Screen;
 use hob_exec::tmux::Control;
 use hob_exec::tmux::shells::Shell;
+use hob_kit::failpoint;
 use hob_store::{CommandRow, TerminalRow};
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandState, Terminal, TerminalCommand, TerminalState};
@@ -52,6 +53,8 @@ pub(super) struct Life {
     pub(super) line: Option<(TerminalCommand, String)>,
     /// What runs, or was taken and is about to.
     pub(super) current: Option<Current>,
+    /// The process group that was interrupted last.
+    pub(super) interrupted: Option<i32>,
     pub(super) over: Option<(Over, Option<String>)>,
     view: watch::Sender<Terminal>,
 }
@@ -115,6 +118,7 @@ impl Life {
             known: BTreeMap::new(),
             line: None,
             current: None,
+            interrupted: None,
             over: None,
             view,
             row,
@@ -406,7 +410,7 @@ fn job(row: &CommandRow) -> Job {
         id: row.command.id,
         number: row.number,
         chain: row.chain,
-        timeout_ms: row.timeout_ms,
+        timeout_ms: row.timeout_ms.filter(|_| !failpoint::broken(60)),
     }
 }
 

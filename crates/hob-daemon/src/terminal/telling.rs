@@ -5,6 +5,7 @@
 
 use hob_bus::Emitter;
 use hob_core::terminal::plain::Plain;
+use hob_kit::failpoint;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{OutputPayload, TerminalOutput};
 use std::time::Duration;
@@ -47,7 +48,11 @@ impl Telling {
             self.dropped += bytes.len() as u64;
             return;
         }
-        let text = self.plain.feed(bytes);
+        let text = if failpoint::broken(74) {
+            String::from_utf8_lossy(bytes).into_owned()
+        } else {
+            self.plain.feed(bytes)
+        };
         if text.is_empty() {
             return;
         }

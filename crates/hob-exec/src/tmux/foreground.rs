@@ -48,14 +48,42 @@ pub fn kill(shell_pid: i32, signal: Signal) -> io::Result<bool> {
     }
 }
 
+/// Kills what is left of a process group that had the keyboard; false when nothing is. A program
+/// that heeds an interrupt may leave children behind that do not.
+pub fn end(shell_pid: i32, group: i32) -> io::Result<bool> {
+    let session = |stat: &str| fields(stat)?.get(3).copied();
+    let shell = std::fs::read_to_string(format!("/proc/{shell_pid}/stat"))?;
+    let Some(session_of_shell) = session(&shell) else {
+        return Ok(false);
+    };
+    // The number may belong to somebody else by now: only what is of this terminal is ended.
+    let of_this = |stat: &str| {
+        session(stat) == Some(session_of_shell) && groups(stat).is_some_and(|(own, _)| own == group)
+    };
+    let processes = std::fs::read_dir("/proc")?.flatten();
+    let mut stats = processes.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+    let (true, Some(group)) = (stats.any(|stat| of_this(&stat)), Pid::from_raw(group)) else {
+        return Ok(false);
+    };
+    match rustix::process::kill_process_group(group, Signal::KILL) {
+        Err(rustix::io::Errno::SRCH) => Ok(false),
+        done => done.map(|()| true).map_err(io::Error::from),
+    }
+}
+
 /// The process group and the foreground group of a line of `/proc/PID/stat`. The program's name
 /// comes before them and may hold anything.
 fn groups(stat: &str) -> Option<(i32, i32)> {
+    let fields = fields(stat)?;
+    Some((*fields.get(2)?, *fields.get(5)?))
+}
+
+/// The numbers behind the program's name: parent, group, session, terminal, foreground group; the
+/// first is its state and stands as 0.
+fn fields(stat: &str) -> Option<Vec<i32>> {
     let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace();
-    let group = fields.nth(2)?.parse().ok()?;
-    let foreground = fields.nth(2)?.parse().ok()?;
-    Some((group, foreground))
+    let fields = fields.split_ascii_whitespace().take(6);
+    Some(fields.map(|field| field.parse().unwrap_or(0)).collect())
 }
 
 #[cfg(test)]

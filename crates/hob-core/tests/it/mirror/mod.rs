@@ -101,6 +101,7 @@ fn whole_screens() {
     let draw = "tput smcup; tput clear; seq 1 24 | head -c -1; tput cup 23 0; printf ':wq'";
     same(draw);
     same(&format!("seq 1 40; {draw}; tput rmcup; echo back"));
+    same("seq 1 9; tput smcup; printf x; printf '\\033c'; echo y");
     same("seq 1 60; tput clear; for i in 1 2 3; do tput home; seq $i $((i+20)); done");
 }
 

@@ -26,6 +26,7 @@ mod rig;
 mod services;
 mod stress;
 mod supervision;
+mod terminal;
 mod trial;
 mod websocket;
 
@@ -83,6 +84,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 56, test: "f56_drip_feed", expects: "the wall budget applies" },
     Fault { number: 58, test: "f58_lying_usage", expects: "own count used, spend cap holds" },
     Fault { number: 60, test: "f60_commands_that_never_end", expects: "killed at the deadline with children" },
+    Fault { number: 60, test: "f60_terminal_commands_that_never_end", expects: "ended at the deadline with their process group, the shell goes on" },
     Fault { number: 61, test: "f61_bombs_of_processes_and_threads", expects: "the bound holds, the daemon stays quick" },
     Fault { number: 61, test: "f61_services_that_fork_without_end", expects: "the service's own bound holds, the daemon stays quick" },
     Fault { number: 61, test: "f61_monitors_that_fork_without_end", expects: "the bound holds, the loop goes on, the daemon stays quick" },
@@ -91,6 +93,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 63, test: "f63_commands_that_print_without_end", expects: "head and tail kept, bounded, UTF-8 safe" },
     Fault { number: 63, test: "f63_services_that_print_without_end", expects: "bounded memory, lines cut between characters" },
     Fault { number: 63, test: "f63_monitors_that_print_without_end", expects: "head and tail in the prompt, bounded memory" },
+    Fault { number: 63, test: "f63_terminal_commands_that_print_without_end", expects: "head and tail kept, bounded memory, UTF-8 safe" },
     Fault { number: 64, test: "f64_paths_that_lead_out", expects: "refused, every spelling and every file tool" },
     Fault { number: 65, test: "f65_links_and_renames_that_race", expects: "never escapes the workspace" },
     Fault { number: 67, test: "f67_protected_places_in_a_writable_root", expects: "denied" },
@@ -99,6 +102,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 70, test: "f70_escape_by_privilege", expects: "denied; no capabilities, no new ones" },
     Fault { number: 71, test: "f71_approve_one_thing_run_another", expects: "asks again or is refused; what is shown is escaped" },
     Fault { number: 72, test: "f72_answers_again_late_and_from_the_wrong_hand", expects: "single use, bound to its call; one of many counts" },
+    Fault { number: 74, test: "f74_a_terminal_that_is_abused", expects: "what is printed stays data; loss is a typed event; no keys injected" },
     Fault { number: 75, test: "f75_environment_leak", expects: "only the allow list" },
     Fault { number: 94, test: "f94_instructions_planted_in_what_is_read", expects: "no effect without a human yes; the task is still done" },
     Fault { number: 96, test: "f96_what_would_run_again_by_itself", expects: "nothing persists without approval of that very call" },
