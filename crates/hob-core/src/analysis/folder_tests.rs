@@ -1,3 +1,5 @@
+//! Prompts as shells and their themes show them.
+
 use super::folder_of;
 
 #[test]

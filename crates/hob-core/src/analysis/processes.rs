@@ -10,8 +10,9 @@ pub(super) const KIND: Kind = Kind {
     read,
 };
 
-const BUSY_PERCENT: f64 = 90.0;
-const LARGE_PERCENT: f64 = 50.0;
+/// In tenths, as `ps` counts.
+const BUSY_PERMILLE: u32 = 900;
+const LARGE_PERMILLE: u32 = 500;
 
 fn read(text: &str) -> Option<Reading> {
     let mut before = Vec::new();
@@ -44,7 +45,7 @@ fn read(text: &str) -> Option<Reading> {
             continue;
         }
         let name = name_of(row[header.len() - 1]);
-        let percent = |at: Option<usize>| at.and_then(|at| row[at].replace(',', ".").parse().ok());
+        let percent = |at: Option<usize>| at.and_then(|at| permille(row[at]));
         seen.look(
             &format!("{name} ({})", row[pid]),
             percent(cpu),
@@ -102,19 +103,34 @@ fn name_of(command: &str) -> &str {
     }
 }
 
+/// `98.5` in tenths; some languages write a comma.
+fn permille(text: &str) -> Option<u32> {
+    let (whole, part) = text.split_once(['.', ',']).unwrap_or((text, "0"));
+    let tenth: u32 = part.get(..1)?.parse().ok()?;
+    whole
+        .parse::<u32>()
+        .ok()?
+        .checked_mul(10)?
+        .checked_add(tenth)
+}
+
+fn percent(permille: u32) -> String {
+    format!("{}.{}", permille / 10, permille % 10)
+}
+
 #[derive(Default)]
 struct Seen {
     count: usize,
     zombies: usize,
-    busiest: Option<(f64, String)>,
+    busiest: Option<(u32, String)>,
     findings: Vec<Finding>,
 }
 
 impl Seen {
-    fn look(&mut self, name: &str, cpu: Option<f64>, memory: Option<f64>) {
+    fn look(&mut self, name: &str, cpu: Option<u32>, memory: Option<u32>) {
         if let Some(cpu) = cpu {
-            if cpu > BUSY_PERCENT {
-                let message = format!("{name} uses {cpu} % of a processor");
+            if cpu > BUSY_PERMILLE {
+                let message = format!("{name} uses {} % of a processor", percent(cpu));
                 self.findings
                     .push(finding("processor", message, Importance::High));
             }
@@ -122,8 +138,8 @@ impl Seen {
                 self.busiest = Some((cpu, name.to_owned()));
             }
         }
-        if let Some(memory) = memory.filter(|memory| *memory > LARGE_PERCENT) {
-            let message = format!("{name} uses {memory} % of the memory");
+        if let Some(memory) = memory.filter(|memory| *memory > LARGE_PERMILLE) {
+            let message = format!("{name} uses {} % of the memory", percent(memory));
             self.findings
                 .push(finding("memory", message, Importance::High));
         }
@@ -136,8 +152,11 @@ impl Seen {
                 .push(finding("process", zombies, Importance::Medium));
         }
         let mut parts = vec![count(self.count, "process", "processes")];
-        if let Some((cpu, name)) = self.busiest.as_ref().filter(|(cpu, _)| *cpu > 0.0) {
-            parts.push(format!("{name} is the busiest with {cpu} % of a processor"));
+        if let Some((cpu, name)) = self.busiest.as_ref().filter(|(cpu, _)| *cpu > 0) {
+            parts.push(format!(
+                "{name} is the busiest with {} % of a processor",
+                percent(*cpu)
+            ));
         }
         if let Some(load) = load {
             parts.push(format!("the load is {load}"));

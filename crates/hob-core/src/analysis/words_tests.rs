@@ -1,3 +1,5 @@
+//! Command lines, and the program whose output they show.
+
 use super::program;
 
 #[test]

@@ -312,7 +312,7 @@ impl<P: Past> Canvas<P> {
     fn unwrap_row_above(&mut self, row: usize) {
         match row.checked_sub(1) {
             Some(above) => self.rows[above].wrapped = false,
-            None if self.behind.is_none() => self.past.unwrap(),
+            None if self.behind.is_none() => self.past.end_line(),
             None => {}
         }
     }

@@ -46,7 +46,7 @@ pub(super) trait Past {
     fn clear(&mut self);
 
     /// The newest line does not go on in the first row any more.
-    fn unwrap(&mut self);
+    fn end_line(&mut self);
 
     /// Takes the newest line back, if it scrolled off: the screen grows.
     fn pull(&mut self) -> Option<Line> {
@@ -112,7 +112,7 @@ impl Past for History {
         self.scrolled = 0;
     }
 
-    fn unwrap(&mut self) {
+    fn end_line(&mut self) {
         if let Some(line) = self.lines.back_mut() {
             line.wrapped = false;
         }
@@ -204,7 +204,7 @@ impl Past for Ends {
         self.add(shown(&text, row.wrapped));
         self.open = true;
         if !row.wrapped {
-            self.unwrap();
+            self.end_line();
         }
     }
 
@@ -215,7 +215,7 @@ impl Past for Ends {
         self.open = false;
     }
 
-    fn unwrap(&mut self) {
+    fn end_line(&mut self) {
         if std::mem::take(&mut self.open) {
             self.add("\n");
         }

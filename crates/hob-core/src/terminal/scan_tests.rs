@@ -1,3 +1,5 @@
+//! Marks and what only looks like one, cut anywhere.
+
 use super::{MARK_BYTES_MAX, Mark, Piece, Scanner};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Whose desktop it is when two are known.
+
 use super::on_display;
 use hob_kit::world::Env;
 use hob_wire::rooms::terminal::Display;

@@ -1,3 +1,5 @@
+//! Files of applications by the letter of their specification.
+
 use super::Entry;
 use std::path::Path;
 

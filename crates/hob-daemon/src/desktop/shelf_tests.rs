@@ -1,3 +1,5 @@
+//! Applications by the names people call them, in folders of a test.
+
 use super::{find, folders};
 use hob_kit::world::Env;
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! What is read of the kernel's own words.
+
 use super::{load, memory, pretty_name, system, uptime};
 use hob_kit::world::Env;
 

@@ -20,7 +20,7 @@ const WAIT_MS: u64 = 10_000;
 /// A daemon whose terminals run bash, and the tmux they live in.
 struct Desk {
     /// Ended before the rig's folder goes.
-    _tmux: Tmux,
+    server: Tmux,
     rig: Rig,
     peer: Peer,
 }
@@ -40,7 +40,7 @@ impl Desk {
         rig.start();
         let peer = rig.peer();
         Desk {
-            _tmux: tmux,
+            server: tmux,
             rig,
             peer,
         }
@@ -77,7 +77,7 @@ impl Desk {
 
     /// What tmux itself says.
     fn tmux(&self, args: &[&str]) -> String {
-        let output = tmux(&self._tmux.socket, args);
+        let output = tmux(&self.server.socket, args);
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 }
