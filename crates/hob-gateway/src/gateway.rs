@@ -14,6 +14,7 @@ use crate::{
 use hob_bus::Bus;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
+use hob_kit::figures::Figures;
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
 use hob_kit::mask::Mask;
@@ -42,6 +43,8 @@ pub struct GatewayParts<'p> {
     pub dice: Dice,
     pub tasks: Tasks,
     pub mask: Mask,
+    /// What rooms keep of themselves, for `/metrics`.
+    pub figures: Figures,
     /// Without the room `tokens`, so that any name can be registered.
     pub bare: bool,
 }
@@ -266,6 +269,7 @@ fn share(parts: &GatewayParts<'_>, doors: Vec<Arc<Door>>) -> Shared {
         connections: Arc::new(Semaphore::new(connections_max)),
         hooks: Semaphore::new(hooks::AT_ONCE_MAX),
         doors,
+        figures: parts.figures.clone(),
     }
 }
 

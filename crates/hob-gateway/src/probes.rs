@@ -105,6 +105,7 @@ fn metrics_text(desk: &Desk) -> String {
     }
     page.doors(desk);
     page.store(desk);
+    page.rooms(desk);
     page.process();
     page.text
 }
@@ -163,6 +164,29 @@ impl Page {
         for (label, state) in labels {
             let value = u64::from(status.state == state);
             self.line(&format!("{name}{{state=\"{label}\"}}"), value);
+        }
+    }
+
+    /// What the rooms of the house keep of themselves.
+    fn rooms(&mut self, desk: &Desk) {
+        let mut last = "";
+        for figure in desk.shared.figures.read() {
+            let name = figure.name;
+            if name != last {
+                let kind = if figure.is_counter {
+                    "counter"
+                } else {
+                    "gauge"
+                };
+                self.head(name, figure.help, kind);
+                last = name;
+            }
+            match figure.label {
+                Some((label, value)) => {
+                    self.line(&format!("{name}{{{label}=\"{value}\"}}"), figure.value);
+                }
+                None => self.line(name, figure.value),
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::settings;
 use hob_bus::{Bus, Link, Outlet, Peer};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
+use hob_kit::figures::Figures;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_store::Store;
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) hooks: Semaphore,
     /// The doors that ask for a token, for `/metrics`.
     pub(crate) doors: Vec<Arc<Door>>,
+    /// What rooms keep of themselves, for the same.
+    pub(crate) figures: Figures,
 }
 
 /// A place among the connections; freed when its last clone is dropped.

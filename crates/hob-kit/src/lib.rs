@@ -4,6 +4,7 @@
 //! - [`tasks`]: the one door through which tasks are spawned
 //! - [`backoff`]: how long to wait before the next try
 //! - [`duration`]: `30s`, `10m`, `7d` as people write them
+//! - [`figures`]: numbers that rooms keep of themselves
 //! - [`failpoint`]: named places where a fault build can be told to fail
 //! - [`world`]: what comes from outside, captured once at `main`
 //! - [`home`], [`lock`], [`file`]: where things live, who owns them, how a file is replaced
@@ -17,6 +18,7 @@ pub mod clock;
 pub mod dice;
 pub mod duration;
 pub mod failpoint;
+pub mod figures;
 pub mod file;
 pub mod home;
 pub mod lock;

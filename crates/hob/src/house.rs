@@ -14,6 +14,7 @@ use hob_daemon::config::Config;
 use hob_daemon::service::Services;
 use hob_daemon::terminal::Terminals;
 use hob_gateway::{Gateway, GatewayParts};
+use hob_kit::figures::Figures;
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
 use hob_kit::logging::{Log, LogOptions};
@@ -206,9 +207,13 @@ impl House<'_> {
         let settings = config.watch();
         let listeners = Arc::new(OnceLock::new());
         let mut kept = None;
+        let figures = Figures::default();
         if !self.options.bare {
             let heard = Arc::clone(&listeners);
-            kept = Some(self.serve_rooms(bus, groups, config, heard)?);
+            let served = self.serve_rooms(bus, groups, config, heard)?;
+            let terminals = served.terminals.clone();
+            figures.add(move || terminals.figures());
+            kept = Some(served);
         }
         let gateway = Gateway::start(GatewayParts {
             bus: bus.clone(),
@@ -221,6 +226,7 @@ impl House<'_> {
             dice: self.world.dice.clone(),
             tasks: groups.rooms.clone(),
             mask: self.log.mask().clone(),
+            figures,
             bare: self.options.bare,
         })
         .await?;

@@ -118,11 +118,16 @@ impl Life {
         }
     }
 
-    fn signal(&self, signal: foreground::Signal) {
-        if let Some(control) = &self.control
-            && let Err(error) = foreground::kill(control.session().shell_pid, signal)
-        {
-            tracing::debug!(terminal = self.row.name, "not signalled: {error}");
+    /// Signals what runs in the foreground. Where that is the shell itself, only its keyboard can
+    /// interrupt it.
+    fn signal(&mut self, signal: foreground::Signal) {
+        let Some(control) = &self.control else {
+            return;
+        };
+        match foreground::kill(control.session().shell_pid, signal) {
+            Ok(true) => {}
+            Ok(false) => self.interrupt(),
+            Err(error) => tracing::debug!(terminal = self.row.name, "not signalled: {error}"),
         }
     }
 

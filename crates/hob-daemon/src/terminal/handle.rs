@@ -3,7 +3,7 @@
 use super::words::stopping;
 use hob_exec::tmux::Control;
 use hob_store::CommandRow;
-use hob_wire::rooms::terminal::{Captured, Terminal, TerminalCommand};
+use hob_wire::rooms::terminal::{Captured, Terminal, TerminalCommand, TerminalState};
 use hob_wire::{CommandId, WireError};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -51,6 +51,8 @@ pub(super) enum Order {
 #[derive(Clone, Debug)]
 pub(super) struct Handle {
     pub(super) row_id: i64,
+    /// Names the terminal's folder.
+    pub(super) id: String,
     pub(super) orders: mpsc::Sender<Order>,
     pub(super) view: watch::Receiver<Terminal>,
 }
@@ -58,6 +60,17 @@ pub(super) struct Handle {
 impl Handle {
     pub(super) fn seen(&self) -> Terminal {
         self.view.borrow().clone()
+    }
+
+    /// Whether nothing more happens in it.
+    pub(super) fn is_over(&self) -> bool {
+        let state = self.view.borrow().state;
+        matches!(state, TerminalState::Lost | TerminalState::Closed)
+    }
+
+    /// Waits until a terminal that is over is forgotten.
+    pub(super) async fn forgotten(mut self) {
+        while self.view.changed().await.is_ok() {}
     }
 
     /// Orders, and waits for the reply; none when the terminal is gone.

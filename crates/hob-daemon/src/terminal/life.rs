@@ -370,7 +370,10 @@ impl Life {
                 if folder.is_some() && folder != self.row.folder {
                     self.row.folder = folder;
                 }
-                self.notebook.reached(self.reached);
+                // In the middle of a command its output would be lost to another life.
+                if self.current.is_none() {
+                    self.notebook.reached(self.reached);
+                }
             }
             Mark::Taken { id } => {
                 let known = id.parse().ok().filter(|id| self.known.contains_key(id));

@@ -50,7 +50,16 @@ impl Shared {
             _ = is_open.wait_for(|is_open| *is_open) => {}
             () = self.leaving.cancelled() => return Err(stopping()),
         }
-        Ok(self.roll().get(name).cloned())
+        loop {
+            let found = self.roll().get(name).cloned();
+            match found {
+                // Its name is free in a moment.
+                Some(handle) if handle.is_over() => {
+                    self.unless_leaving(handle.forgotten()).await?;
+                }
+                found => return Ok(found),
+            }
+        }
     }
 
     /// The terminal of a name, made if it is not there; says whether it was.

@@ -5,7 +5,8 @@
 //!   `hob_core::terminal`; `deeds`: what is done because the desk says so; `handle`: how it is
 //!   reached; `link`: its connection to tmux
 //! - `notebook`: what happened, on its way to the record; `telling`: what is printed, for watchers
-//! - `requests`: what is asked of the room; `tally`: what it has done, as figures
+//! - `requests`: what is asked of the room; `windows`: of the desktop, on terminals; `tally`: what
+//!   it has done, as figures
 //! - `words`: what is said; `settings`: what a person may choose
 //!
 //! Invariants: a command is on record before it is typed, and its end before anybody hears of it; a
@@ -22,6 +23,7 @@ mod requests;
 mod settings;
 mod tally;
 mod telling;
+mod windows;
 mod words;
 
 use handle::Handle;
@@ -30,6 +32,7 @@ use hob_exec::Spawner;
 use hob_exec::tmux::Server;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
+use hob_kit::figures::Figure;
 use hob_kit::home::Home;
 use hob_kit::mask::Mask;
 use hob_kit::settings::Settings;
@@ -45,7 +48,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-pub use tally::Tally;
+use tally::Tally;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -85,12 +88,14 @@ struct Shared {
     roll: Mutex<BTreeMap<String, Handle>>,
     /// Held while a terminal is made or closed, so that a name has one terminal.
     making: tokio::sync::Mutex<()>,
+    /// Held while a window comes up.
+    opening: tokio::sync::Mutex<()>,
     server: tokio::sync::Mutex<Option<Server>>,
     /// Whether the terminals of a former daemon were found again.
     is_open: watch::Sender<bool>,
     /// The daemon is about to stop: nobody waits for a terminal any more.
     leaving: CancellationToken,
-    tally: Arc<Tally>,
+    tally: Tally,
 }
 
 impl Shared {
@@ -119,10 +124,11 @@ impl Terminals {
             emitter: parts.bus.emitter("terminal"),
             roll: Mutex::default(),
             making: tokio::sync::Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
             server: tokio::sync::Mutex::default(),
             is_open: watch::Sender::new(false),
             leaving: CancellationToken::new(),
-            tally: Arc::default(),
+            tally: Tally::default(),
             parts,
         }))
     }
@@ -142,9 +148,9 @@ impl Terminals {
         self.0.leaving.cancel();
     }
 
-    /// What terminals have done, as figures.
-    pub fn tally(&self) -> Arc<Tally> {
-        Arc::clone(&self.0.tally)
+    /// What terminals do and have done, as figures.
+    pub fn figures(&self) -> Vec<Figure> {
+        self.0.figures()
     }
 }
 

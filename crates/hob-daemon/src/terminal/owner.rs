@@ -62,7 +62,7 @@ impl Owner {
         let folder = shared.parts.home.terminal(&row.id);
         let past = row.reached.saturating_sub(PAST_BYTES);
         let reader = Reader::open(&folder, past)?;
-        let row_id = row.row_id;
+        let (row_id, id) = (row.row_id, row.id.clone());
         let (notices, control) = match beginning.link {
             Some(link) => (Some(link.notices), Some(link.control)),
             None => (None, None),
@@ -70,6 +70,7 @@ impl Owner {
         let (life, view) = Life::new(shared, beginning.row, control, beginning.commands);
         let handle = Handle {
             row_id,
+            id,
             orders: sender,
             view,
         };
@@ -262,11 +263,12 @@ impl Owner {
 
     /// The terminal is over: what is left of it goes, and its name is free again.
     async fn end(mut self) {
+        // Whoever looks for it from now on waits for its name.
+        self.life.settle();
         if let Some(control) = self.life.control.take() {
             // One whose shell was left is gone already.
             let _ = control.kill().await;
         }
-        self.life.settle();
         self.life.notebook.finish().await;
         let row = &self.life.row;
         self.shared.forget(&row.name, row.row_id);

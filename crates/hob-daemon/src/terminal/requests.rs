@@ -3,6 +3,7 @@
 use super::Shared;
 use super::handle::{Handle, Order};
 use super::owner::past_lines;
+use super::windows::unavailable;
 use super::words::{self, conflict, invalid, missing, stopping};
 use hob_bus::Call;
 use hob_core::analysis::analyze;
@@ -14,7 +15,7 @@ use hob_wire::limits::{PAGE_BYTES_MAX, TERMINAL_QUEUE_MAX};
 use hob_wire::rooms::terminal::{
     AnalyzeParams, CancelParams, Cancelled, CaptureParams, Captured, CloseParams, Closed,
     CommandBy, CommandParams, CreateParams, Created, ExecuteParams, Executed, KeysParams,
-    OpenParams, Opened, TerminalCommand, TerminalState, Terminals, Typed,
+    TerminalCommand, TerminalState, Terminals, Typed,
 };
 use hob_wire::work::ToolContext;
 use hob_wire::{CommandId, ErrorCode, WireError};
@@ -269,15 +270,6 @@ impl Shared {
         Ok(Cancelled { name, ended })
     }
 
-    #[expect(clippy::unused_async, reason = "it opens one when windows are there")]
-    pub(super) async fn open_window(
-        self: &Arc<Self>,
-        _call: Call,
-        _params: OpenParams,
-    ) -> Result<Opened, WireError> {
-        Err(conflict("This hob opens no windows yet."))
-    }
-
     pub(super) async fn close(self: &Arc<Self>, params: CloseParams) -> Result<Closed, WireError> {
         let name = words::name(params.name.as_deref())?;
         // Whoever makes one of this name right now comes first.
@@ -289,6 +281,13 @@ impl Shared {
                 terminal: false,
             });
         };
+        // A terminal that goes takes its windows along.
+        let windows = self.close_windows(&handle).await;
+        let windows = if params.windows_only {
+            windows?
+        } else {
+            windows.unwrap_or_default()
+        };
         let mut terminal = false;
         if !params.windows_only {
             let closed = handle.ask(|reply| Order::Close { reply });
@@ -296,7 +295,7 @@ impl Shared {
         }
         Ok(Closed {
             name: name.to_owned(),
-            windows: 0,
+            windows,
             terminal,
         })
     }
@@ -358,7 +357,12 @@ impl Shared {
     }
 
     /// Records a person's act before it happens.
-    async fn record(&self, call: &Call, tool: &str, matter: &Value) -> Result<(), WireError> {
+    pub(super) async fn record(
+        &self,
+        call: &Call,
+        tool: &str,
+        matter: &Value,
+    ) -> Result<(), WireError> {
         let judgement = Judgement {
             entries: vec![self.own_act(call, tool, matter)],
             ..Judgement::default()
@@ -368,7 +372,10 @@ impl Shared {
     }
 
     /// Waits, but not when the daemon stops.
-    async fn unless_leaving<T>(&self, work: impl Future<Output = T>) -> Result<T, WireError> {
+    pub(super) async fn unless_leaving<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, WireError> {
         tokio::select! {
             done = work => Ok(done),
             () = self.leaving.cancelled() => Err(stopping()),
@@ -405,8 +412,4 @@ fn executed(name: &str, mut commands: Vec<TerminalCommand>) -> Executed {
         name: name.to_owned(),
         commands,
     }
-}
-
-fn unavailable(error: &hob_exec::tmux::TmuxError) -> WireError {
-    WireError::new(ErrorCode::ServiceUnavailable, error.to_string())
 }

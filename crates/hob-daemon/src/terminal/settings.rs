@@ -23,7 +23,7 @@ pub const KEYS: &[Key] = &[
         "terminal.window",
         Kind::Text,
         "",
-        "The program that shows a terminal in a window, or a command line in which {} stands for what it shows. When empty, the first that is found: foot, kitty, alacritty, gnome-terminal, konsole, xfce4-terminal, terminator, xterm.",
+        "The program that shows a terminal in a window, or the beginning of a command line to which what it shows is added. When empty, the first that is found: foot, kitty, alacritty, gnome-terminal, konsole, xfce4-terminal, terminator, xterm.",
     )
     .live()
     .not_over_wire(),

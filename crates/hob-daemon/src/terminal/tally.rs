@@ -1,26 +1,20 @@
 //! What terminals have done, as figures for `/metrics`.
 
+use super::Shared;
+use super::handle::Handle;
+use hob_kit::figures::Figure;
 use hob_wire::rooms::terminal::{CommandState, TerminalCommand};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counted since the start.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(super) struct Tally {
     succeeded: AtomicU64,
     failed: AtomicU64,
     cancelled: AtomicU64,
     timed_out: AtomicU64,
     lost: AtomicU64,
     ran_ms: AtomicU64,
-}
-
-/// What was counted so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Commands by outcome: `succeeded`, `failed`, `cancelled`, `timeout`, `lost`.
-    pub ended: [(&'static str, u64); 5],
-    /// Milliseconds that commands ran.
-    pub ran_ms: u64,
 }
 
 impl Tally {
@@ -36,18 +30,57 @@ impl Tally {
         let ran_ms = command.duration_ms.unwrap_or_default();
         self.ran_ms.fetch_add(ran_ms, Ordering::Relaxed);
     }
+}
 
-    pub fn figures(&self) -> Figures {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Figures {
-            ended: [
-                ("succeeded", of(&self.succeeded)),
-                ("failed", of(&self.failed)),
-                ("cancelled", of(&self.cancelled)),
-                ("timeout", of(&self.timed_out)),
-                ("lost", of(&self.lost)),
-            ],
-            ran_ms: of(&self.ran_ms),
+impl Shared {
+    /// What terminals do now and have done since the start, whoever typed it.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let gauge = |name, help, value| Figure {
+            name,
+            help,
+            is_counter: false,
+            label: None,
+            value,
+        };
+        let seen: Vec<_> = self.roll().values().map(Handle::seen).collect();
+        let running = seen.iter().filter(|terminal| terminal.running.is_some());
+        let queued = seen.iter().map(|terminal| u64::from(terminal.queued));
+        let mut figures = vec![
+            gauge("hob_terminals", "Terminals alive.", seen.len() as u64),
+            gauge(
+                "hob_terminal_commands_running",
+                "Commands that run in terminals.",
+                running.count() as u64,
+            ),
+            gauge(
+                "hob_terminal_commands_queued",
+                "Commands that wait in terminals.",
+                queued.sum(),
+            ),
+        ];
+        let tally = &self.tally;
+        for (outcome, count) in [
+            ("succeeded", &tally.succeeded),
+            ("failed", &tally.failed),
+            ("cancelled", &tally.cancelled),
+            ("timeout", &tally.timed_out),
+            ("lost", &tally.lost),
+        ] {
+            figures.push(Figure {
+                name: "hob_terminal_commands_total",
+                help: "Commands in terminals that ended, by how.",
+                is_counter: true,
+                label: Some(("outcome", outcome)),
+                value: count.load(Ordering::Relaxed),
+            });
         }
+        figures.push(Figure {
+            name: "hob_terminal_command_milliseconds_total",
+            help: "Time that commands in terminals ran.",
+            is_counter: true,
+            label: None,
+            value: tally.ran_ms.load(Ordering::Relaxed),
+        });
+        figures
     }
 }

@@ -5,6 +5,7 @@ use hob_bus::{Bus, BusLimits, BusParts, Room, publisher};
 use hob_gateway::{Gateway, GatewayError, GatewayParts};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
+use hob_kit::figures::{Figure, Figures};
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
 use hob_kit::mask::Mask;
@@ -107,6 +108,7 @@ impl House {
             dice: Dice::system(),
             tasks: tasks.clone(),
             mask: Mask::new(),
+            figures: figures(),
             bare: false,
         })
         .await?;
@@ -343,4 +345,20 @@ impl Socket {
         let next = tokio::time::timeout(PATIENCE, self.inner.next()).await;
         next.expect("something comes in time")
     }
+}
+
+/// What a room of the house keeps of itself.
+fn figures() -> Figures {
+    let figures = Figures::default();
+    figures.add(|| {
+        let of = |outcome, value| Figure {
+            name: "hob_example_total",
+            help: "Examples by outcome.",
+            is_counter: true,
+            label: Some(("outcome", outcome)),
+            value,
+        };
+        vec![of("good", 3), of("bad", 0)]
+    });
+    figures
 }

@@ -223,6 +223,9 @@ async fn probes_tell_their_state() {
         "hob_store_state{state=\"ready\"} 1",
         "hob_connections 1",
         "hob_task_panics_total 0",
+        "# TYPE hob_example_total counter",
+        "hob_example_total{outcome=\"good\"} 3",
+        "hob_example_total{outcome=\"bad\"} 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
     }

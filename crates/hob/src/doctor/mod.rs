@@ -8,6 +8,7 @@ mod home;
 mod sandbox;
 mod services;
 mod store;
+mod tmux;
 mod work;
 
 use crate::context::Context;
@@ -71,6 +72,7 @@ impl Finding {
 pub async fn examine(context: &Context) -> Vec<Finding> {
     let mut findings = examine_home(context).await;
     findings.push(sandbox::examine(&context.world.env).await);
+    findings.push(tmux::examine(&context.world).await);
     findings.extend(services::local_model(context).await);
     findings
 }

@@ -8,6 +8,11 @@ const STEP_MS: u64 = 1_000;
 const KILL_AGAIN_MS: u64 = 250;
 /// Kills before the terminal is given up.
 const KILLS_MAX: u8 = 8;
+/// Between two interruptions of a shell that asks for the rest of a line: one that comes while it
+/// prepares to read is lost.
+const PRESS_MS: u64 = 250;
+/// How often it is interrupted.
+const PRESSES_MAX: u8 = 16;
 
 /// Why a command is made to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,8 +28,12 @@ pub(super) enum Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Step {
     Interrupted,
+    /// So often, because the shell itself has it.
+    Pressed(u8),
     Terminated,
-    Killed { times: u8 },
+    Killed {
+        times: u8,
+    },
 }
 
 /// A command on its way out.
@@ -38,10 +47,14 @@ pub(super) struct Ending {
 impl Ending {
     pub(super) fn begin(cause: Cause, now_ms: u64, out: &mut Vec<Effect>) -> Ending {
         out.push(Effect::Interrupt);
+        let (step, wait_ms) = match cause {
+            Cause::Cancelled | Cause::Deadline => (Step::Interrupted, STEP_MS),
+            Cause::Incomplete | Cause::Unbegun => (Step::Pressed(1), PRESS_MS),
+        };
         Ending {
             cause,
-            step: Step::Interrupted,
-            due_ms: now_ms.saturating_add(STEP_MS),
+            step,
+            due_ms: now_ms.saturating_add(wait_ms),
         }
     }
 
@@ -51,8 +64,11 @@ impl Ending {
             return true;
         }
         let (step, effect, wait_ms) = match self.step {
+            Step::Pressed(count @ ..PRESSES_MAX) => {
+                (Step::Pressed(count + 1), Effect::Interrupt, PRESS_MS)
+            }
             Step::Interrupted => (Step::Terminated, Effect::Terminate, STEP_MS),
-            Step::Killed { times: KILLS_MAX } => return false,
+            Step::Pressed(_) | Step::Killed { times: KILLS_MAX } => return false,
             Step::Killed { times } => {
                 let times = times + 1;
                 (Step::Killed { times }, Effect::Kill, KILL_AGAIN_MS)

@@ -266,6 +266,8 @@ fn an_incomplete_line_is_interrupted() {
     assert_eq!(told.step(Event::Prompt), []);
     assert_eq!(told.step(Event::Incomplete), [Effect::Interrupt]);
     assert_eq!(told.step(Event::Incomplete), []);
+    // An interruption may be lost while the shell prepares to read.
+    assert_eq!(told.wait(), [Effect::Interrupt]);
     let refused = end(1, CommandState::Done, Some(2), Some(Why::Incomplete));
     assert_eq!(told.ended(1, 130), [refused]);
     // A line of the person's that goes on keeps hob waiting.

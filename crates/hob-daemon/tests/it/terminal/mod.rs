@@ -5,8 +5,9 @@ mod ending;
 mod loss;
 mod people;
 mod restarts;
+mod watching;
 
-use hob_bus::{Bus, BusLimits, BusParts, Caller, LoggedEvent, publisher};
+use hob_bus::{Bus, BusLimits, BusParts, Caller, LoggedEvent, Room, publisher};
 use hob_daemon::terminal::{KEYS, Parts, Terminals, room};
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
@@ -28,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Generous, because test machines are noisy; nothing waits that long unless it is broken.
 pub(super) const DEADLINE: Duration = Duration::from_mins(1);
@@ -141,6 +142,25 @@ impl Rig {
 
     pub(super) fn store(&self) -> &Store {
         &self.house().store
+    }
+
+    pub(super) fn figures(&self) -> Vec<hob_kit::figures::Figure> {
+        self.house().terminals.figures()
+    }
+
+    /// Everything that is told of this topic from now on.
+    pub(super) fn hear(&self, topic: &'static str) -> mpsc::Receiver<serde_json::Value> {
+        let (heard, events) = mpsc::channel(4_096);
+        let watcher = Room::new("watcher").subscribe(topic, move |notice| {
+            let heard = heard.clone();
+            async move {
+                let payload = notice.payload.as_deref().expect("a payload");
+                let payload = serde_json::from_slice(payload).expect("is JSON");
+                let _ = heard.send(payload).await;
+            }
+        });
+        self.house().bus.serve(watcher).expect("is served");
+        events
     }
 
     pub(super) fn caller(&self) -> Caller {
