@@ -4,6 +4,7 @@ mod bridge;
 mod crowd;
 mod hands;
 mod restart;
+mod windows;
 
 use crate::support::House;
 use serde_json::{Value, json};
