@@ -714,6 +714,7 @@ export type CommandBy =
 
 export type CommandId = string;
 
+/** What a command in a terminal is doing, or how it ended. */
 export type CommandState =
   | "running"
   /** Waits for its turn. */

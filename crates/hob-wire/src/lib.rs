@@ -9,6 +9,7 @@
 //! - [`rule`]: stored rules, and the record of what was decided
 //! - [`looping`]: what a loop can be set to, what it is doing, why it ended
 //! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
+//! - [`terminal`]: what becomes of a command in a terminal
 //! - [`analysis`]: what the output of a command says
 //! - [`agentloop`], [`archy`], [`looprunner`]: the words of clients that speak another protocol
 //! - [`id`], [`scope`], [`error`], [`limits`]: the small words the others use
@@ -36,6 +37,7 @@ pub mod rule;
 pub mod schedule;
 pub mod scope;
 pub mod spoken;
+pub mod terminal;
 mod twin;
 pub mod work;
 

@@ -8,6 +8,7 @@
 use crate::event::events;
 use crate::id::{CommandId, RunId};
 use crate::method::{Cli, methods};
+pub use crate::terminal::CommandState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -273,29 +274,6 @@ pub enum CommandBy {
     Client,
     /// A model asked for it and was allowed to.
     Model,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CommandState {
-    /// Waits for its turn.
-    Queued,
-    Running,
-    /// It ended by itself; `exitCode` says how.
-    Done,
-    /// Dropped before it began, or interrupted by somebody.
-    Cancelled,
-    /// Interrupted at its deadline.
-    Timeout,
-    /// The terminal went away under it.
-    Lost,
-}
-
-impl CommandState {
-    /// Whether nothing more will happen to the command.
-    pub fn is_final(self) -> bool {
-        !matches!(self, CommandState::Queued | CommandState::Running)
-    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use super::ending::{Cause, Ending};
 use super::orders::{end, is, is_typed};
 use super::words::{Before, Effect, End, Event, Handed, Job, Over, Waited, Who, Why};
 use hob_wire::id::CommandId;
-use hob_wire::rooms::terminal::CommandState;
+use hob_wire::terminal::CommandState;
 use std::collections::VecDeque;
 
 /// A shell that showed no mark for so long has no hooks.

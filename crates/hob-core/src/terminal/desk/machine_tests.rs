@@ -2,7 +2,7 @@
 
 use super::{Before, Desk, Effect, End, Event, Handed, Job, Over, Waited, Who, Why};
 use hob_wire::id::CommandId;
-use hob_wire::rooms::terminal::CommandState;
+use hob_wire::terminal::CommandState;
 
 fn job(number: u64) -> Job {
     Job {

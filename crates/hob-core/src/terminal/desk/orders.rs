@@ -4,7 +4,7 @@ use super::ending::{Cause, Ending};
 use super::machine::{Desk, Given, NUDGE_MS, Shell, Stage, WITHDRAWN_MS};
 use super::words::{Effect, End, Job, Over, Who, Why};
 use hob_wire::id::CommandId;
-use hob_wire::rooms::terminal::CommandState;
+use hob_wire::terminal::CommandState;
 
 /// How a command of hob's ended: state, exit code, why.
 pub(super) type Told = (CommandState, Option<i32>, Option<Why>);

@@ -1,7 +1,7 @@
 //! What the desk is told, and what it says.
 
 use hob_wire::id::CommandId;
-use hob_wire::rooms::terminal::CommandState;
+use hob_wire::terminal::CommandState;
 use sha2::{Digest, Sha256};
 
 /// A command that waits for its turn.

@@ -4,11 +4,13 @@
 //! - `sharing`: the person at it: attached, typing, and marked as the one who did
 //! - `lasting`: the daemon goes and comes back; terminals close
 //! - `missing`: without tmux, without a terminal, on a narrow screen
+//! - `windows`: on a real display
 
 mod lasting;
 mod missing;
 mod running;
 mod sharing;
+mod windows;
 
 use crate::support::House;
 use serde_json::Value;
