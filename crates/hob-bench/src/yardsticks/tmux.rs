@@ -30,7 +30,7 @@ ended() {
   printf '\e]7717;K;D;%s;%s;%s\a' "$number" "$status" "$EPOCHREALTIME"
   number=$((number + 1))
 }
-PROMPT_COMMAND=ended
+PROMPT_COMMAND=(ended "${PROMPT_COMMAND[@]}")
 PS0='\e]7717;K;C;${number};${EPOCHREALTIME}\a'
 PS1="$PS1"'\[\e]7717;K;B;\a\]'
 "#;
