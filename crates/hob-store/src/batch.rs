@@ -7,11 +7,12 @@
 
 use crate::blobs::{self, Hash};
 use crate::error::{StoreError, Trouble};
-use crate::events::{Place, insert_event};
+use crate::events::{Place, encode, insert_event};
 use crate::ids::Ids;
 use crate::lanes::Queued;
 use crate::sessions::heads::Heads;
 use hob_bus::{LoggedEvent, NewEvent};
+use hob_wire::Topic;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -128,6 +129,17 @@ impl Batch<'_> {
         self.last_seq = seq;
         self.events.push(event.logged_as(seq));
         Ok(seq)
+    }
+
+    /// Logs an event that keeps its payload and is of no session.
+    pub(crate) fn tell<T: Topic>(&mut self, payload: &T::Payload) -> rusqlite::Result<()> {
+        let event = NewEvent {
+            source: T::SPEC.service.into(),
+            topic: T::SPEC.topic.into(),
+            session: None,
+            payload: Some(encode(payload)),
+        };
+        self.log(event, Place::Alone).map(drop)
     }
 
     /// Has a blob removed after the commit if no row names it.

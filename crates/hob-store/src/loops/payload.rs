@@ -75,30 +75,13 @@ pub(super) fn log_of_run<T: Topic>(
     batch.log(event, place).map(drop)
 }
 
-/// Logs an event that keeps its payload.
-pub(super) fn log<T: Topic>(batch: &mut Batch<'_>, payload: &T::Payload) -> rusqlite::Result<()>
-where
-    T::Payload: serde::Serialize,
-{
-    let event = NewEvent {
-        source: Arc::clone(&SOURCE),
-        topic: T::SPEC.topic.into(),
-        session: None,
-        payload: Some(encode(payload)),
-    };
-    batch.log(event, Place::Alone).map(drop)
-}
-
 pub(super) fn log_config(batch: &mut Batch<'_>, row: &LoopRow) -> rusqlite::Result<()> {
-    log::<LoopConfigured>(
-        batch,
-        &LoopConfiguredPayload {
-            name: row.name.clone(),
-            config: row.config.clone(),
-            persistent: row.persistent,
-            working: row.working,
-        },
-    )
+    batch.tell::<LoopConfigured>(&LoopConfiguredPayload {
+        name: row.name.clone(),
+        config: row.config.clone(),
+        persistent: row.persistent,
+        working: row.working,
+    })
 }
 
 /// Logs what a loop is doing now.
@@ -108,18 +91,15 @@ pub(super) fn log_state(
     phase: LoopPhase,
     cost: Cost,
 ) -> rusqlite::Result<()> {
-    log::<LoopStateChanged>(
-        batch,
-        &LoopStatePayload {
-            name: row.name.clone(),
-            running: row.mode != Mode::Idle,
-            phase,
-            iteration: row.iteration,
-            next_at: row.next_at,
-            errors: row.errors,
-            cost,
-        },
-    )
+    batch.tell::<LoopStateChanged>(&LoopStatePayload {
+        name: row.name.clone(),
+        running: row.mode != Mode::Idle,
+        phase,
+        iteration: row.iteration,
+        next_at: row.next_at,
+        errors: row.errors,
+        cost,
+    })
 }
 
 pub(super) fn log_stopped(
@@ -128,13 +108,10 @@ pub(super) fn log_stopped(
     end: LoopEnd,
     message: &str,
 ) -> rusqlite::Result<()> {
-    log::<LoopStopped>(
-        batch,
-        &LoopStoppedPayload {
-            name: row.name.clone(),
-            iteration: row.iteration,
-            end,
-            message: message.to_owned(),
-        },
-    )
+    batch.tell::<LoopStopped>(&LoopStoppedPayload {
+        name: row.name.clone(),
+        iteration: row.iteration,
+        end,
+        message: message.to_owned(),
+    })
 }

@@ -32,7 +32,7 @@ pub(super) fn delete(batch: &mut Batch<'_>, name: &str) -> Result<(), Trouble> {
     let gone = LoopDeletedPayload {
         name: name.to_owned(),
     };
-    Ok(payload::log::<LoopDeleted>(batch, &gone)?)
+    Ok(batch.tell::<LoopDeleted>(&gone)?)
 }
 
 /// Drops a few of the oldest, as long as more than `keep` are there; whether more are to go.

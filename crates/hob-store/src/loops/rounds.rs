@@ -47,7 +47,7 @@ pub(super) fn begin(batch: &mut Batch<'_>, name: &str, number: u32) -> Result<()
         iteration: number,
         session_key: payload::session_key(name, number),
     };
-    Ok(payload::log::<LoopIteration>(batch, &begun)?)
+    Ok(batch.tell::<LoopIteration>(&begun)?)
 }
 
 pub(super) fn show(
@@ -240,7 +240,7 @@ fn tell(
         iteration: Some(ended.number),
         message: ended.message.clone().unwrap_or_default(),
     };
-    Ok(payload::log::<LoopError>(batch, &failed)?)
+    Ok(batch.tell::<LoopError>(&failed)?)
 }
 
 /// What an event about a run is logged with; none when its session is gone.

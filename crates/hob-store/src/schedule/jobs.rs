@@ -3,11 +3,8 @@
 use super::words::JobRow;
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
-use crate::events::{Place, encode};
 use crate::store::to_json;
 use crate::value::int;
-use hob_bus::NewEvent;
-use hob_wire::Topic;
 use hob_wire::limits::MESSAGE_BYTES_MAX;
 use hob_wire::rooms::cron::{CronChange, CronChanged, CronChangedPayload};
 use rusqlite::OptionalExtension;
@@ -134,19 +131,7 @@ pub(super) fn changed(
         name: name.to_owned(),
         change,
     };
-    log::<CronChanged>(batch, &payload)
-}
-
-/// Logs an event of the room.
-pub(super) fn log<T: Topic>(batch: &mut Batch<'_>, payload: &T::Payload) -> Result<(), Trouble> {
-    let event = NewEvent {
-        source: T::SPEC.service.into(),
-        topic: T::SPEC.topic.into(),
-        session: None,
-        payload: Some(encode(payload)),
-    };
-    batch.log(event, Place::Alone)?;
-    Ok(())
+    Ok(batch.tell::<CronChanged>(&payload)?)
 }
 
 const INSERT: &str = "INSERT INTO jobs

@@ -1,6 +1,6 @@
 //! The life of a slot: opened, begun, ended.
 
-use super::jobs::{changed, log};
+use super::jobs::changed;
 use super::read::{self, SLOT};
 use super::words::{NewSlot, Opened, Opening, SlotEnd, SlotRow};
 use crate::batch::Batch;
@@ -106,7 +106,7 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
         ended_at: is_over.then_some(batch.now_ms),
     };
     if is_over {
-        log::<CronSlot>(batch, &slot)?;
+        batch.tell::<CronSlot>(&slot)?;
     } else {
         let trigger = CronTriggerPayload {
             task_id: of.id.clone(),
@@ -116,7 +116,7 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
             slot: slot.number,
             due_at: new.due_ms,
         };
-        log::<CronTrigger>(batch, &trigger)?;
+        batch.tell::<CronTrigger>(&trigger)?;
     }
     if slot.number.is_multiple_of(TRIM_EVERY) {
         trim(batch, of.row)?;
@@ -213,7 +213,7 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
     if let Some(output) = &mut slot.output {
         output.truncate(output.floor_char_boundary(TOLD_BYTES_MAX));
     }
-    log::<CronSlot>(batch, &slot)?;
+    batch.tell::<CronSlot>(&slot)?;
     if let Some(failures) = end.failures {
         batch
             .sql

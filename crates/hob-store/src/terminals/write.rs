@@ -5,18 +5,12 @@ use super::trim;
 use super::words::{CommandWrite, NewTerminal, TerminalRow, TerminalWrite};
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
-use crate::events::{Place, encode};
 use crate::value::{int, number, uint};
-use hob_bus::NewEvent;
-use hob_wire::Topic;
 use hob_wire::rooms::terminal::{
-    CommandBy, CommandState, EVENTS, Terminal, TerminalCommand, TerminalCommandChanged,
-    TerminalState, TerminalStatus,
+    CommandBy, CommandState, Terminal, TerminalCommand, TerminalCommandChanged, TerminalState,
+    TerminalStatus,
 };
 use rusqlite::OptionalExtension;
-use std::sync::{Arc, LazyLock};
-
-static SOURCE: LazyLock<Arc<str>> = LazyLock::new(|| EVENTS[0].service.into());
 
 pub(super) fn add(batch: &mut Batch<'_>, new: &NewTerminal) -> Result<TerminalRow, Trouble> {
     let alive: u64 = batch
@@ -104,7 +98,7 @@ fn terminal(batch: &mut Batch<'_>, row_id: i64, status: &Terminal) -> Result<(),
             is_over.then_some(int(batch.now_ms)),
         ])?;
     if changed > 0 {
-        log::<TerminalStatus>(batch, status)?;
+        batch.tell::<TerminalStatus>(status)?;
     }
     if is_over && changed > 0 {
         leave_none(batch, row_id)?;
@@ -173,7 +167,7 @@ fn command(batch: &mut Batch<'_>, terminal: i64, write: &CommandWrite) -> Result
         output: None,
         ..command.clone()
     };
-    log::<TerminalCommandChanged>(batch, &told)?;
+    batch.tell::<TerminalCommandChanged>(&told)?;
     trim::sometimes(batch, terminal, uint(number))
 }
 
@@ -209,19 +203,6 @@ fn insert_typed(
         )
         .optional()?;
     Ok(inserted)
-}
-
-fn log<T: Topic>(batch: &mut Batch<'_>, payload: &T::Payload) -> rusqlite::Result<()>
-where
-    T::Payload: serde::Serialize,
-{
-    let event = NewEvent {
-        source: Arc::clone(&SOURCE),
-        topic: T::SPEC.topic.into(),
-        session: None,
-        payload: Some(encode(payload)),
-    };
-    batch.log(event, Place::Alone).map(drop)
 }
 
 const ADD: &str = "INSERT INTO terminals
