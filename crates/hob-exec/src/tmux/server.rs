@@ -271,12 +271,15 @@ fn strange(said: &str) -> TmuxError {
     TmuxError::Refused(format!("it answered '{}'", said.trim()))
 }
 
+/// Whether there is no terminal because there is no server, or one that ends with its last.
 fn is_no_server(said: &str) -> bool {
     [
         "no server running",
         "error connecting to",
         "server exited",
         "lost server",
+        "no current target",
+        "no sessions",
     ]
     .iter()
     .any(|words| said.contains(words))

@@ -19,3 +19,15 @@ fn terminals_are_told_from_other_panes_and_people_from_connections() {
         (120, 30, 12)
     );
 }
+
+#[test]
+fn a_server_that_ends_with_its_last_terminal_is_none() {
+    for said in [
+        "no server running on /h/run/tmux.sock",
+        "no current target",
+        "server exited unexpectedly",
+    ] {
+        assert!(is_no_server(said), "{said}");
+    }
+    assert!(!is_no_server("can't find session: a"));
+}
