@@ -225,8 +225,10 @@ impl Control {
         // The first prompt may have come before anybody listened.
         control.send("send-keys -t =bench: Enter")?;
         control.until("\x1b]7717;K;B;")?;
-        control.send("send-keys -t =bench: -l 'number=0; echo begin'")?;
+        // Its own output, and neither its echo nor an earlier prompt, which also has a number 0.
+        control.send("send-keys -t =bench: -l \"number=0; echo be''gin\"")?;
         control.send("send-keys -t =bench: Enter")?;
+        control.until("begin\r\n")?;
         control.until("\x1b]7717;K;D;0;")?;
         control.until("\x1b]7717;K;B;")?;
         Ok(control)
