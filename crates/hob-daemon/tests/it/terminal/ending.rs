@@ -13,6 +13,15 @@ async fn running(rig: &Rig, id: hob_wire::CommandId) {
     .await;
 }
 
+/// Until a command has said that it hears nothing any more.
+async fn deaf(rig: &Rig, id: hob_wire::CommandId) {
+    until("it is deaf", || async {
+        let output = rig.command(id, None).await.output;
+        output.is_some_and(|it| it.starts_with("deaf"))
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_waits_is_dropped_and_one_that_runs_is_interrupted() {
     let rig = Rig::new();
@@ -33,9 +42,9 @@ async fn one_that_waits_is_dropped_and_one_that_runs_is_interrupted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_does_not_heed_is_killed() {
     let rig = Rig::new();
-    let deaf = "bash -c 'trap \"\" INT TERM; while :; do sleep 0.1; done'";
-    let runs = rig.detached(deaf).await;
-    running(&rig, runs).await;
+    let line = "bash -c 'trap \"\" INT TERM; echo deaf; while :; do sleep 0.1; done'";
+    let runs = rig.detached(line).await;
+    deaf(&rig, runs).await;
     rig.cancel(None).await;
     let ended = rig.ended(runs).await;
     assert_eq!(ended.state, CommandState::Cancelled);
@@ -48,9 +57,9 @@ async fn one_that_does_not_heed_is_killed() {
 async fn a_line_of_several_that_do_not_heed_is_killed_to_its_end() {
     let rig = Rig::new();
     let runs = rig
-        .detached("trap '' INT TERM; sleep 600; sleep 601; echo out")
+        .detached("trap '' INT TERM; echo deaf; sleep 600; sleep 601; echo out")
         .await;
-    running(&rig, runs).await;
+    deaf(&rig, runs).await;
     rig.cancel(None).await;
     let ended = rig.ended(runs).await;
     assert_eq!(ended.state, CommandState::Cancelled, "{ended:?}");
