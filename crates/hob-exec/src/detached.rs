@@ -11,7 +11,7 @@
 
 use crate::environment;
 use hob_kit::world::Env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -108,28 +108,6 @@ fn command(
         });
     }
     Ok(command)
-}
-
-/// A program by its name, or by its path if it has one.
-pub fn look_up(name: &OsStr, env: &Env) -> Option<std::path::PathBuf> {
-    if Path::new(name).components().count() > 1 {
-        let path = Path::new(name);
-        return is_program(path).then(|| path.to_owned());
-    }
-    let path = env
-        .os("PATH")
-        .unwrap_or(OsStr::new(environment::PATH_DEFAULT));
-    let mut found = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    found.find_map(|folder| {
-        let program = folder.join(name);
-        is_program(&program).then_some(program)
-    })
-}
-
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path)
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]

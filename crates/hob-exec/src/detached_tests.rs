@@ -32,13 +32,3 @@ fn a_language_of_the_persons_own_stays() {
     let found = variables(&env, &[]);
     assert!(!found.iter().any(|(name, _)| name == "LC_CTYPE"));
 }
-
-#[test]
-fn a_program_is_looked_up_in_the_path_only_when_it_is_a_bare_name() {
-    let env = Env::from_pairs([("PATH", "relative:/nowhere:/bin:/usr/bin")]);
-    let found = look_up(OsStr::new("sh"), &env).expect("a shell");
-    assert!(found.is_absolute() && found.ends_with("sh"));
-    assert_eq!(look_up(OsStr::new("/bin/sh"), &env), Some("/bin/sh".into()));
-    assert_eq!(look_up(OsStr::new("/etc/passwd"), &env), None);
-    assert_eq!(look_up(OsStr::new("no-such-program"), &env), None);
-}

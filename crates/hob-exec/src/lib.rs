@@ -30,6 +30,7 @@ pub mod order;
 pub mod output;
 mod paths;
 pub mod plan;
+pub mod programs;
 pub mod shim;
 pub mod spawner;
 pub mod tmux;
@@ -37,8 +38,8 @@ mod watcher;
 pub mod windows;
 
 pub use child::{Child, Exit};
-pub use detached::look_up;
 pub use error::ExecError;
 pub use level::{Facts, Level};
 pub use plan::{Feed, Limits, Plan, Policy, Stdin, Walls};
+pub use programs::look_up;
 pub use spawner::{ProcessId, Spawner, SpawnerParts};

@@ -3,13 +3,13 @@
 use super::entry::{Entry, line};
 use super::{Parts, look, on_display, shelf, system};
 use hob_core::permission::recorded;
-use hob_exec::detached;
+use hob_exec::{detached, look_up};
 use hob_kit::world::Env;
 use hob_store::{Judgement, NewEntry};
 use hob_wire::rooms::desktop::{LaunchParams, Launched};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub(super) async fn launch(
@@ -62,7 +62,7 @@ fn ready(entry: &Entry, argv: &[String], env: &Env) -> Result<(), WireError> {
             entry.name
         ));
     }
-    if detached::look_up(OsStr::new(&argv[0]), env).is_none() {
+    if look_up(&argv[0], env).is_none() {
         return unable(format!(
             "{} is not installed: there is no program '{}'.",
             entry.name, argv[0]
@@ -96,7 +96,7 @@ fn start(entry: &Entry, argv: &[String], env: &Env) -> Result<(), WireError> {
     let folder = own.or(home).filter(|folder| folder.is_dir());
     let folder = folder.unwrap_or_else(|| Path::new("/").to_owned());
     let mut words: Vec<OsString> = argv.iter().map(OsString::from).collect();
-    if let Some(program) = detached::look_up(&words[0], env) {
+    if let Some(program) = look_up(&words[0], env) {
         words[0] = program.into();
     }
     let failed = |error: std::io::Error| {

@@ -15,13 +15,12 @@ pub use display::on_display;
 
 use entry::Entry;
 use hob_bus::Room;
-use hob_exec::detached::look_up;
+use hob_exec::look_up;
 use hob_kit::mask::Mask;
 use hob_kit::world::Env;
 use hob_store::Store;
 use hob_wire::rooms::desktop::{EntryFound, Find, Launch, Program, ProgramFound, System};
 use hob_wire::{ErrorCode, WireError};
-use std::ffi::OsStr;
 use std::sync::Arc;
 
 /// A name longer than this names nothing.
@@ -70,9 +69,7 @@ pub fn room(parts: Parts) -> Room {
 fn found(program: String, env: &Env) -> ProgramFound {
     // A path is one of the machine's, not of the folder the daemon happens to be in.
     let findable = !program.contains('/') || program.starts_with('/');
-    let path = findable
-        .then(|| look_up(OsStr::new(&program), env))
-        .flatten();
+    let path = findable.then(|| look_up(&program, env)).flatten();
     ProgramFound {
         found: path.is_some(),
         path: path.map(|path| path.display().to_string()),

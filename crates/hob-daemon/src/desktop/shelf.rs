@@ -4,7 +4,7 @@
 //! one that is hidden hides the others too.
 
 use super::entry::Entry;
-use hob_exec::detached::look_up;
+use hob_exec::look_up;
 use hob_kit::world::Env;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -111,7 +111,7 @@ pub(super) fn find(name: &str, env: &Env) -> Option<Entry> {
     }
     let installed = |entry: &Entry| {
         let program = entry.try_exec.as_deref();
-        program.is_none_or(|program| look_up(OsStr::new(program), env).is_some())
+        program.is_none_or(|program| look_up(program, env).is_some())
     };
     let entries = entries(env).into_values();
     let shown = entries.filter(|entry| !entry.no_display && installed(entry));

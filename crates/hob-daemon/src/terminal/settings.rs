@@ -68,7 +68,7 @@ pub(super) fn shell(
     let setting = Some(settings.text("terminal.shell"));
     let named = wanted.or(setting.filter(|name| !name.is_empty()));
     if let Some(name) = named {
-        let found = look_up(OsStr::new(name), env);
+        let found = look_up(name, env);
         return found.ok_or_else(|| format!("There is no shell '{name}' on this machine."));
     }
     let own = env.os("SHELL").map(OsStr::to_owned);

@@ -6,6 +6,7 @@ use super::{cage, cage::Cage, sys};
 use crate::level::{Bound, Facts, LANDLOCK_ABI_MIN, Level};
 use crate::order::{Ended, Order};
 use crate::plan::{Limits, Policy};
+use crate::programs::find_in;
 use rustix::fd::OwnedFd;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -52,8 +53,7 @@ fn facts(path: &OsStr) -> Facts {
 }
 
 fn bubblewrap(path: &OsStr) -> Result<PathBuf, String> {
-    let program = start::find_in(path, OsStr::new("bwrap"))
-        .ok_or_else(|| "it is not installed.".to_owned())?;
+    let program = find_in(path, "bwrap").ok_or_else(|| "it is not installed.".to_owned())?;
     match trial(Level::Bubblewrap, Some(&program), false) {
         Ok(()) => Ok(program),
         Err(said) => Err(format!(

@@ -8,6 +8,7 @@ use crate::error::ExecError;
 use crate::level::{Bound, Level};
 use crate::order::Order;
 use crate::plan::Policy;
+use crate::programs::{find_in, is_program};
 use rustix::fd::OwnedFd;
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
@@ -264,20 +265,6 @@ fn find(order: &Order) -> Result<PathBuf, ExecError> {
     let path = order.env.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(""), |(_, value)| value.as_os_str());
     find_in(path, name).ok_or_else(|| missing(name))
-}
-
-/// Looks a program up in a `PATH`.
-pub(super) fn find_in(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
-    std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|program| is_program(program))
-}
-
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path)
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// A folder for temporary files where the run cannot have a `/tmp` of its own.

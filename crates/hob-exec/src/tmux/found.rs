@@ -1,8 +1,8 @@
 //! Which tmux there is, and what to say when there is none.
 
-use crate::detached;
+use crate::{detached, look_up};
 use hob_kit::world::Env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The oldest tmux that will do: control clients without output and panes' own options.
@@ -48,7 +48,7 @@ impl Tmux {
     pub async fn find(env: &Env, setting: Option<&str>) -> Result<Tmux, Missing> {
         let install = || install(env);
         let named = setting.filter(|name| !name.is_empty());
-        let found = detached::look_up(OsStr::new(named.unwrap_or(NAME)), env);
+        let found = look_up(named.unwrap_or(NAME), env);
         let program = found.ok_or_else(|| match named {
             Some(name) => Missing::Named {
                 name: name.to_owned(),
@@ -90,7 +90,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 }
 
 fn install(env: &Env) -> String {
-    let here = |program: &str| detached::look_up(OsStr::new(program), env).is_some();
+    let here = |program: &str| look_up(program, env).is_some();
     let found = INSTALLS.iter().find(|(program, _)| here(program));
     let command = found.map_or("install the package 'tmux'", |(_, command)| command);
     if rustix::process::getuid().is_root() {

@@ -1,7 +1,7 @@
 //! The programs that show terminals, and how each is told what to run.
 
 use super::{Desktop, WindowError};
-use crate::detached;
+use crate::look_up;
 use hob_kit::world::Env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub(super) fn found(env: &Env, desktop: &Desktop) -> Vec<Program> {
 }
 
 fn known_program(name: &str, env: &Env) -> Option<Program> {
-    let path = detached::look_up(OsStr::new(name), env)?;
+    let path = look_up(name, env)?;
     let base = path.file_name().and_then(OsStr::to_str);
     let is_known = base.is_some_and(|base| ORDER.contains(&base));
     Some(Program {
@@ -112,7 +112,7 @@ pub(super) fn named(asked: &str, env: &Env) -> Result<Program, WindowError> {
     if words.is_empty() {
         return known_program(&first, env).ok_or_else(none);
     }
-    let path = detached::look_up(OsStr::new(&first), env).ok_or_else(none)?;
+    let path = look_up(&first, env).ok_or_else(none)?;
     let base = Path::new(&first).file_name().and_then(OsStr::to_str);
     Ok(Program {
         name: base.unwrap_or(&first).to_owned(),

@@ -5,7 +5,6 @@ use crate::found::Place;
 use hob_exec::{Plan, Walls};
 use hob_kit::world::Env;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,15 +87,7 @@ fn told(text: &str) -> Option<Python> {
 
 /// A program of this name on the person's path.
 pub fn on_path(env: &Env, name: &str) -> Option<PathBuf> {
-    let path = env.os("PATH")?;
-    let mut places = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    places.find_map(|folder| Some(folder.join(name)).filter(|file| is_program(file)))
-}
-
-/// Whether it is a file that may be run.
-pub fn is_program(file: &Path) -> bool {
-    std::fs::metadata(file)
-        .is_ok_and(|there| there.is_file() && there.permissions().mode() & 0o111 != 0)
+    hob_exec::programs::find_in(env.os("PATH")?, name)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What Python says of itself.
 
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_python_that_is_new_enough_is_told_with_its_own_path() {

@@ -4,8 +4,9 @@
 
 use super::{Model, NAME};
 use crate::found::{Found, Place};
-use crate::install::programs::{self, Python, is_program, on_path};
+use crate::install::programs::{self, Python, on_path};
 use crate::install::{Archive, Fetch, Fetcher, Recipe, Site, Step};
+use hob_exec::programs::is_program;
 use std::path::{Path, PathBuf};
 
 /// What it is called.

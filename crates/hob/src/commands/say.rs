@@ -9,14 +9,13 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use data_encoding::BASE64;
 use hob_core::speech;
 use hob_core::speech::wav::{self, Wav};
-use hob_exec::{Plan, Spawner, SpawnerParts, Stdin, Walls};
+use hob_exec::{Plan, Spawner, SpawnerParts, Stdin, Walls, look_up};
 use hob_kit::tasks::Tasks;
 use hob_wire::limits::SPEECH_CHARS_MAX;
 use hob_wire::rooms::speech::{Say, SayParams};
 use serde::Serialize;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Programs that play a file, the ordinary ones of a desktop first, with what they are told.
 const PLAYERS: &[(&str, &[&str])] = &[
@@ -183,15 +182,8 @@ fn broken(why: &dyn std::error::Error) -> Failure {
 
 /// The first program of this machine that plays a file, with its arguments.
 fn player(context: &Context) -> Result<Vec<OsString>, Failure> {
-    let path = context.world.env.os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
-    let is_program = |path: &Path| {
-        let found = path.metadata();
-        found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
     for (name, arguments) in PLAYERS {
-        let mut places = folders.iter().map(|folder| folder.join(name));
-        if let Some(program) = places.find(|program| is_program(program)) {
+        if let Some(program) = look_up(name, &context.world.env) {
             let mut argv = vec![program.into_os_string()];
             argv.extend(arguments.iter().map(OsString::from));
             return Ok(argv);
