@@ -3085,6 +3085,8 @@ export interface TerminalKeysParams {
   text?: string | null;
   /** Names of keys, pressed after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`. */
   keys?: string[];
+  /** The run whose model asked for it. Only the house sets it. */
+  runId?: RunId | null;
 }
 
 export type TerminalListParams = Record<string, never>;

@@ -25,15 +25,16 @@ pub(super) async fn connect(server: &Server, name: &str) -> Result<Link, TmuxErr
 pub(super) async fn again(shared: &Shared, name: &str, folder: &Path) -> Option<Link> {
     let server = shared.server().await.ok()?;
     for _ in 0..TRIES {
-        let sessions = server.sessions().await;
-        let lives = sessions.is_ok_and(|all| all.iter().any(|one| one.folder == folder));
-        if !lives {
-            return None;
+        match server.sessions().await {
+            Ok(all) if !all.iter().any(|one| one.folder == folder) => return None,
+            Ok(_) => match connect(&server, name).await {
+                Ok(link) if link.control.session().folder == folder => return Some(link),
+                _ => {}
+            },
+            // Who does not answer now may answer soon.
+            Err(_) => {}
         }
-        match connect(&server, name).await {
-            Ok(link) if link.control.session().folder == folder => return Some(link),
-            _ => tokio::time::sleep(TRY_AGAIN).await,
-        }
+        tokio::time::sleep(TRY_AGAIN).await;
     }
     None
 }

@@ -191,19 +191,24 @@ impl Shared {
                 return;
             }
         };
-        self.sweep().await;
+        self.sweep(&rows).await;
         if rows.is_empty() {
             return;
         }
-        let (sessions, gone) = match self.server().await {
-            Err(error) => (Vec::new(), Some(error.message)),
-            Ok(server) => match server.sessions().await {
-                Ok(sessions) => (sessions, None),
-                Err(error) => (Vec::new(), Some(error.to_string())),
-            },
+        let sessions = match self.server().await {
+            Ok(server) => server.sessions().await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.message),
+        };
+        let sessions = match sessions {
+            Ok(sessions) => sessions,
+            // They may well live: who cannot ask does not know.
+            Err(why) => {
+                tracing::warn!("the terminals are left for the next start: {why}");
+                return;
+            }
         };
         for row in rows {
-            if let Err(error) = self.take_up(&row, &sessions, gone.clone()).await {
+            if let Err(error) = self.take_up(&row, &sessions).await {
                 tracing::warn!(terminal = row.name, "not found again: {}", error.message);
                 self.write_off(&row, &error.message).await;
             }
@@ -214,17 +219,14 @@ impl Shared {
         self: &Arc<Self>,
         row: &TerminalRow,
         sessions: &[Session],
-        gone: Option<String>,
     ) -> Result<(), WireError> {
         let folder = self.parts.home.terminal(&row.id);
         let mut link = None;
         if sessions.iter().any(|session| session.folder == folder) {
             link = link::again(self, &row.name, &folder).await;
         }
-        let gone = gone.or_else(|| {
-            let said = "it was gone when hob came back: its shell ended, or tmux was killed";
-            link.is_none().then(|| said.to_owned())
-        });
+        let said = "it was gone when hob came back: its shell ended, or tmux was killed";
+        let gone = link.is_none().then(|| said.to_owned());
         let commands = self.parts.store.live_commands(row.row_id).await?;
         tracing::info!(
             terminal = row.name,
@@ -268,16 +270,14 @@ impl Shared {
     }
 
     /// Removes folders that no terminal of the record has.
-    async fn sweep(&self) {
-        let Ok(known) = self.parts.store.live_terminals().await else {
-            return;
-        };
+    async fn sweep(&self, known: &[TerminalRow]) {
+        let known: Vec<String> = known.iter().map(|row| row.id.clone()).collect();
         let folder = self.parts.home.terminals();
         let swept = tokio::task::spawn_blocking(move || -> io::Result<()> {
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
                 let name = entry.file_name();
-                if !known.iter().any(|row| *row.id == *name) {
+                if !known.iter().any(|id| **id == *name) {
                     remove_folder(&entry.path())?;
                 }
             }

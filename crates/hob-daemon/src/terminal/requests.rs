@@ -18,7 +18,7 @@ use hob_wire::rooms::terminal::{
     TerminalCommand, TerminalState, Terminals, Typed,
 };
 use hob_wire::work::ToolContext;
-use hob_wire::{CommandId, ErrorCode, WireError};
+use hob_wire::{CommandId, ErrorCode, RunId, WireError};
 use serde_json::{Value, json};
 use std::future::Future;
 use std::sync::Arc;
@@ -87,14 +87,7 @@ impl Shared {
     ) -> Result<Executed, WireError> {
         let name = words::name(params.name.as_deref())?;
         let commands = words::commands(&params)?;
-        let by = match params.run_id {
-            None => CommandBy::Client,
-            Some(_) if call.surface == HOUSE => CommandBy::Model,
-            Some(_) => {
-                let message = "`runId` is set by the house alone. Leave it out.";
-                return Err(WireError::new(ErrorCode::Forbidden, message));
-            }
-        };
+        let by = by(&call, params.run_id)?;
         let (handle, _) = self.want(name, &CreateParams::default()).await?;
         let entry = (by == CommandBy::Client).then(|| {
             let matter = json!({
@@ -192,6 +185,7 @@ impl Shared {
         params: KeysParams,
     ) -> Result<Typed, WireError> {
         let name = words::name(params.name.as_deref())?;
+        let by = by(&call, params.run_id)?;
         let text = params.text.unwrap_or_default();
         if text.is_empty() && params.keys.is_empty() {
             return Err(invalid("Give `text`, `keys`, or both.".to_owned()));
@@ -205,7 +199,9 @@ impl Shared {
         let control = handle.control().await?;
         Control::check_keys(&params.keys).map_err(|error| invalid(error.to_string()))?;
         let matter = json!({ "terminal": name, "text": text, "keys": params.keys });
-        self.record(&call, "terminal.keys", &matter).await?;
+        if by == CommandBy::Client {
+            self.record(&call, "terminal.keys", &matter).await?;
+        }
         let typed = async {
             control.text(&text).await?;
             control.keys(&params.keys).await
@@ -388,6 +384,18 @@ struct Waits<'a> {
     handle: &'a Handle,
     ids: &'a [CommandId],
     until: Option<Instant>,
+}
+
+/// Who asks for something: a client of the person's, or a model whose call was judged before.
+fn by(call: &Call, run: Option<RunId>) -> Result<CommandBy, WireError> {
+    match run {
+        None => Ok(CommandBy::Client),
+        Some(_) if call.surface == HOUSE => Ok(CommandBy::Model),
+        Some(_) => {
+            let message = "`runId` is set by the house alone. Leave it out.";
+            Err(WireError::new(ErrorCode::Forbidden, message))
+        }
+    }
 }
 
 fn wait_until(wait_ms: Option<u64>) -> Instant {

@@ -275,7 +275,7 @@ fn strange(said: &str) -> TmuxError {
 fn is_no_server(said: &str) -> bool {
     [
         "no server running",
-        "error connecting to",
+        "(No such file or directory)",
         "server exited",
         "lost server",
         "no current target",

@@ -18,7 +18,12 @@ pub(crate) async fn send_keys(client: &Client<'_>, data: Fields<'_>) -> Result<R
         return Err("Missing text or keys parameter".into());
     }
     let name = Some(data.session(&client.settings)?);
-    let params = KeysParams { name, text, keys };
+    let params = KeysParams {
+        name,
+        text,
+        keys,
+        run_id: None,
+    };
     client.call::<terminal::Keys>(&params).await?;
     Ok(Response::said("✓ Keys sent"))
 }

@@ -296,6 +296,7 @@ async fn act(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
                 name: Some(name.clone()),
                 text: Some(text).filter(|text| !text.is_empty()),
                 keys,
+                run_id: work.context.run_id,
             };
             ask::<Keys>(ground, &params).await?;
             tokio::time::sleep(KEYS_SETTLE).await;

@@ -288,6 +288,9 @@ pub struct KeysParams {
     /// Names of keys, pressed after the text: `Enter`, `Tab`, `Escape`, `Up`, `C-c`, `M-f`, `F5`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
+    /// The run whose model asked for it. Only the house sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

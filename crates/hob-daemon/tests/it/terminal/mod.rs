@@ -66,6 +66,12 @@ impl Rig {
 
     /// Begins a life of the daemon.
     pub(super) fn begin(&mut self, had_life: bool) {
+        let around = Env::capture();
+        self.begin_on(had_life, around.text("PATH").expect("a path"));
+    }
+
+    /// The same with another path to its programs.
+    pub(super) fn begin_on(&mut self, had_life: bool, path: &str) {
         let (publisher, inbox) = publisher();
         let store = Store::open(StoreOptions {
             database: self.home.database(),
@@ -85,9 +91,8 @@ impl Rig {
             limits: BusLimits::default(),
             version: "0.0.0".to_owned(),
         });
-        let around = Env::capture();
         let env = Env::from_pairs([
-            ("PATH", around.text("PATH").expect("a path")),
+            ("PATH", path),
             ("HOME", &self.person().display().to_string()),
             ("SHELL", "/bin/bash"),
             ("LANG", "C.UTF-8"),
@@ -239,6 +244,7 @@ impl Rig {
             name: None,
             text: Some(text.to_owned()).filter(|text| !text.is_empty()),
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            run_id: None,
         };
         self.caller().call::<Keys>(&params).await.map(|_| ())
     }

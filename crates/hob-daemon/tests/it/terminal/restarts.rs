@@ -146,3 +146,20 @@ async fn many_restarts_lose_and_double_nothing() {
     assert_eq!(rig.main().await.unwrap().state, TerminalState::Idle);
     rig.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_cannot_ask_tmux_tells_no_terminal_lost() {
+    let mut rig = Rig::new();
+    rig.run("echo earlier").await;
+    let pid = rig.main().await.unwrap().pid;
+    rig.stop().await;
+    rig.begin_on(true, "/nowhere");
+    assert!(rig.list().await.problem.is_some(), "there is no tmux");
+    assert_eq!(rig.main().await, None);
+    rig.stop().await;
+    rig.begin(true);
+    let main = rig.main().await.unwrap();
+    assert_eq!((main.pid, main.state), (pid, TerminalState::Idle));
+    assert_eq!(rig.run("echo later").await.exit_code, Some(0));
+    rig.end().await;
+}

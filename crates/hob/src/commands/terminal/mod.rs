@@ -137,6 +137,7 @@ impl Desk<'_> {
             name: self.name.clone(),
             text: matches.get_one::<String>("text").cloned(),
             keys: keys.cloned().collect(),
+            run_id: None,
         };
         let typed = self.client.call::<Keys>(&params).await?;
         let terminal = &self.context.terminal;
