@@ -21,6 +21,8 @@ const _: () = assert!(
 pub(crate) const APPLICATION_ID: i32 = 0x686F_6264;
 /// The page size of a new database, SQLite's default.
 pub(crate) const PAGE_BYTES: u64 = 4_096;
+/// A write-ahead log that begins anew keeps its file up to this size.
+const LOG_BYTES_KEPT: i64 = 16 * 1024 * 1024;
 /// How long a statement waits for a lock before it fails as busy.
 const BUSY_WAIT: Duration = Duration::from_millis(250);
 /// Statements each connection keeps prepared.
@@ -59,6 +61,7 @@ impl WriterConnection {
         // back batch leaves no frames behind; a batch's bound is the bound of the memory it needs.
         sql.pragma_update(None, "cache_spill", false)?;
         sql.pragma_update(None, "wal_autocheckpoint", 0)?;
+        sql.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
         let frames = Arc::clone(&self.frames);
         sql.wal_hook(Some(move |_: &mut _, pages: i32| {
             frames.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);

@@ -1,8 +1,9 @@
 //! The writer's hold on the files: its connection, the mark, and how both come back after the disk
 //! failed.
 //!
-//! Invariants: the write-ahead log is emptied only here, after the mark was taken back; after a failed write the log begins anew before the next commit, so that frames
-//! of the failed one are never followed by others.
+//! Invariants: the write-ahead log begins anew only here, after the mark was taken back; after a
+//! failed write it does so before the next commit, so that frames of the failed one are never
+//! followed by others.
 
 use crate::connection::{PAGE_BYTES, WriterConnection, beside};
 use crate::error::StoreError;
@@ -13,13 +14,13 @@ use rusqlite::wal::CheckpointMode;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The write-ahead log is emptied at this size even if work keeps coming.
-const WAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
-const FRAMES_MAX: u64 = WAL_BYTES_MAX / PAGE_BYTES;
-/// Frames that may come before emptying it is tried again after readers stood in the way.
+/// The write-ahead log begins anew at this length. A commit that writes over its place on disk is
+/// synced faster than one that makes the file longer, so it is short.
+const FRAMES_MAX: u64 = 1_024;
+/// Frames that may come before it is tried again after readers stood in the way.
 const RETRY_FRAMES: u64 = 1_024;
 /// From this length on it is worth making writers wait for readers.
-const WAITING_FRAMES_MAX: u64 = 4 * FRAMES_MAX;
+const WAITING_FRAMES_MAX: u64 = 256 * 1024 * 1024 / PAGE_BYTES;
 /// Room that must be free before a full disk counts as free again.
 const PROBE_BYTES: i64 = 256 * 1024;
 /// Below this a failed write is put down to a full disk.
@@ -31,7 +32,7 @@ pub(crate) struct Disk {
     connection: Option<WriterConnection>,
     mark: Mark,
     epoch: u64,
-    /// Frames at which the log is to be emptied.
+    /// Frames at which the log is to begin anew.
     checkpoint_at: u64,
 }
 
@@ -100,9 +101,9 @@ impl Disk {
         Ok(emptied)
     }
 
-    /// The same while work keeps coming: nobody is waited for, and the log keeps its file, whose
-    /// place on disk the next commits write over. Only a log that readers kept from beginning anew
-    /// for long is worth waiting for them.
+    /// Brings the log into the database while work keeps coming or rests: nobody is waited for, and
+    /// the log keeps its file, whose place on disk the next commits write over. Only a log that
+    /// readers kept from beginning anew for long is worth waiting for them.
     pub(crate) fn checkpoint_in_passing(&mut self) -> Result<(), StoreError> {
         let frames = self.connection().map_or(0, WriterConnection::frames);
         let mode = if frames < WAITING_FRAMES_MAX {
@@ -110,11 +111,15 @@ impl Disk {
         } else {
             CheckpointMode::RESTART
         };
-        self.checkpoint_with(mode)?;
+        let is_whole = self.checkpoint_with(mode)?;
         self.checkpoint_at = frames + RETRY_FRAMES;
+        if let Some(open) = self.connection().filter(|_| is_whole) {
+            open.forget_frames();
+        }
         Ok(())
     }
 
+    /// Answers whether nothing is left in the log that is not in the database.
     fn checkpoint_with(&mut self, mode: CheckpointMode) -> Result<bool, StoreError> {
         let Some(open) = &self.connection else {
             return Ok(false);
@@ -125,7 +130,7 @@ impl Disk {
         });
         lowered.map_err(|error| io_error(&error))?;
         match open.sql.wal_checkpoint_v2(None::<&str>, mode) {
-            Ok(_) => Ok(true),
+            Ok((length, brought)) => Ok(brought >= length),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
             Err(error) => Err(self.judge(StoreError::of_sqlite(&error, &self.path))),
         }

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 /// Bulk work yields after this long.
 const BULK_SLICE_MS: u64 = 5;
-/// Quiet after which the write-ahead log is emptied.
+/// Quiet after which the write-ahead log is brought into the database.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 /// Between two looks at a full disk.
 const PROBE_EVERY_MS: u64 = 1_000;
@@ -318,7 +318,7 @@ impl Writer {
     fn rest(&mut self) {
         if self.shared.health.refusal().is_none()
             && self.disk.has_frames()
-            && let Err(error) = self.disk.checkpoint()
+            && let Err(error) = self.disk.checkpoint_in_passing()
         {
             self.fail(error);
         }

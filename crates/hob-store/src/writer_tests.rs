@@ -277,14 +277,27 @@ async fn a_full_disk_refuses_work_keeps_reading_and_recovers_by_itself() {
 }
 
 #[tokio::test]
-async fn the_log_is_emptied_when_it_is_quiet() {
+async fn the_log_is_brought_into_the_database_when_it_is_quiet_and_written_over() {
     let rig = Rig::new();
     let store = rig.open();
     session(&store).await;
     store.send_message(text("x".to_owned())).await.unwrap();
-    let wal = crate::connection::beside(&rig.database(), "-wal");
-    assert!(wal.metadata().unwrap().len() > 0);
-    wait_for("an empty log", || wal.metadata().unwrap().len() == 0).await;
+    let length = || {
+        let wal = crate::connection::beside(&rig.database(), "-wal");
+        wal.metadata().unwrap().len()
+    };
+    let before = length();
+    // Without its log the database has only what was brought into it.
+    let alone = rig.database().with_file_name("alone.db");
+    let is_there = || {
+        std::fs::copy(rig.database(), &alone).unwrap();
+        let sql = crate::connection::open_reader(&alone).unwrap();
+        let messages = sql.query_row("SELECT count(*) FROM messages", [], |row| row.get(0));
+        messages == Ok(1)
+    };
+    assert!(before > 0 && !is_there());
+    wait_for("the message in the database", is_there).await;
     store.send_message(text("y".to_owned())).await.unwrap();
+    assert_eq!(length(), before, "its place is written over");
     store.close().await;
 }
