@@ -1,7 +1,8 @@
 //! The marks of the shell's integration, and the bytes between them. Pure.
 //!
-//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields] BEL`, where KEY is known to the terminal's shell
-//! alone. What does not have the key, the form and a known kind is what somebody printed.
+//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields]` and BEL or `ESC \`, where KEY is known to the
+//! terminal's shell alone. What does not have the key, the form and a known kind is what somebody
+//! printed.
 //!
 //! Invariant: bytes and marks come out in the order they came in, and nothing is dropped.
 
@@ -9,6 +10,15 @@
 const MARK_BYTES_MAX: usize = 8 * 1_024;
 /// An id is short: a command's own, or a process and a count.
 const ID_BYTES_MAX: usize = 64;
+
+const ESCAPE: u8 = 0x1b;
+const BELL: u8 = 0x07;
+
+/// Whether a mark may end with this byte: whoever cuts what comes behind it, and feeds it piece by
+/// piece, knows where each mark ended.
+pub fn may_end_mark(byte: u8) -> bool {
+    matches!(byte, BELL | b'\\')
+}
 
 /// A piece of a terminal's bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,23 +108,40 @@ impl Scanner {
     }
 
     fn collect(&mut self, byte: u8, each: &mut impl FnMut(Piece<'_>)) -> usize {
-        if byte == 0x07 {
-            if let Some(mark) = read(&self.body) {
-                each(Piece::Mark(mark));
-            } else {
-                self.give_up(each);
-                each(Piece::Bytes(&[byte]));
+        if self.body.last() == Some(&ESCAPE) {
+            self.body.pop();
+            if byte == b'\\' {
+                self.end(&[ESCAPE, byte], each);
+                return 1;
             }
-            self.body.clear();
-            self.matched = 0;
+            self.give_up(each);
+            // The escape may begin another mark.
+            self.matched = 1;
+            return 0;
+        }
+        if byte == BELL {
+            self.end(&[byte], each);
             return 1;
         }
-        if byte.is_ascii_control() || self.body.len() == MARK_BYTES_MAX {
+        let is_other = byte.is_ascii_control() && byte != ESCAPE;
+        if is_other || self.body.len() == MARK_BYTES_MAX {
             self.give_up(each);
             return 0;
         }
         self.body.push(byte);
         1
+    }
+
+    /// What was collected has ended like a mark.
+    fn end(&mut self, terminator: &[u8], each: &mut impl FnMut(Piece<'_>)) {
+        if let Some(mark) = read(&self.body) {
+            each(Piece::Mark(mark));
+            self.body.clear();
+            self.matched = 0;
+        } else {
+            self.give_up(each);
+            each(Piece::Bytes(terminator));
+        }
     }
 
     fn give_up(&mut self, each: &mut impl FnMut(Piece<'_>)) {

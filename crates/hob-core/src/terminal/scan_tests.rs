@@ -29,15 +29,22 @@ fn mark(body: &str) -> Vec<u8> {
     format!("\x1b]7717;{KEY};{body}\x07").into_bytes()
 }
 
+/// The same with its other end.
+fn calm(body: &str) -> Vec<u8> {
+    format!("\x1b]7717;{KEY};{body}\x1b\\").into_bytes()
+}
+
 fn one(body: &str) -> Option<Mark> {
-    match scan([mark(body).as_slice()]).as_slice() {
+    let [bell, calm] = [mark(body), calm(body)].map(|text| match &scan([text.as_slice()])[..] {
         [Out::Mark(mark)] => Some(mark.clone()),
         [Out::Data(data)] => {
-            assert_eq!(data, &mark(body), "what is no mark is handed on whole");
+            assert_eq!(data, &text, "what is no mark is handed on whole");
             None
         }
         other => panic!("{other:?}"),
-    }
+    });
+    assert_eq!(bell, calm, "however it ends");
+    bell
 }
 
 #[test]
@@ -157,6 +164,19 @@ fn a_mark_inside_an_unfinished_one_is_found() {
 }
 
 #[test]
+fn an_escape_in_a_mark_that_does_not_end_it_begins_another() {
+    let broken = format!("\x1b]7717;{KEY};D;x\x1b[0m").into_bytes();
+    let text = [&broken[..], &mark("I")].concat();
+    let incomplete = Out::Mark(Mark::Incomplete);
+    assert_eq!(scan([&text[..]]), [Out::Data(broken), incomplete]);
+    let marks = [&calm("I")[..KEY.len() + 9], &calm("I")[..], &mark("B")].concat();
+    let data = Out::Data(calm("I")[..KEY.len() + 9].to_vec());
+    let prompt = Out::Mark(Mark::Prompt { folder: None });
+    let incomplete = Out::Mark(Mark::Incomplete);
+    assert_eq!(scan([&marks[..]]), [data, incomplete, prompt]);
+}
+
+#[test]
 fn an_endless_mark_is_data_and_holds_a_bound() {
     let mut scanner = Scanner::new(KEY);
     let mut passed = 0;
@@ -181,6 +201,8 @@ proptest! {
             Just(mark("I")),
             Just(mark("D;p1.1;0;1.5;6c73")),
             Just(mark("broken")),
+            Just(calm("C;p1.1;1.5")),
+            Just(calm("broken")),
             Just(b"\x1b".to_vec()),
             Just(format!("\x1b]7717;{KEY};C").into_bytes()),
         ], 0..12),

@@ -5,23 +5,22 @@ use super::words;
 use hob_core::terminal::desk::{Effect, End, Handed, Who, line_id};
 use hob_core::terminal::printed::Printed;
 use hob_exec::tmux::foreground::{self, Foreground};
-use hob_exec::tmux::shells;
+use hob_exec::tmux::shells::Hand;
 use hob_kit::failpoint;
 use hob_store::CommandWrite;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalCommand};
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// Head and tail kept of what a command prints.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
-/// How long the text of an id is.
-const ID_LETTERS: usize = 36;
 
 impl Life {
     pub(super) async fn carry_out(&mut self, effect: Effect, said: &Said) {
         match effect {
             Effect::HandOver(id) => {
+                // What a line that cannot be read makes the shell say comes before it begins.
+                self.current = Some(self.printing(id, None));
                 if let Err(error) = self.hand_over(id) {
                     let terminal = &self.row.name;
                     tracing::warn!(terminal, "a command was not handed over: {error}");
@@ -29,12 +28,13 @@ impl Life {
                 self.nudge().await;
             }
             Effect::Nudge => {
-                if shells::untaken(&self.folder).is_ok_and(|id| id.is_some()) {
+                let untaken = self.hand.as_ref().map(Hand::untaken);
+                if matches!(untaken, Some(Ok(Some(_)))) {
                     self.nudge().await;
                 }
             }
             Effect::Withdraw => {
-                if let Err(error) = shells::withdraw(&self.folder) {
+                if let Err(error) = self.hand.as_ref().map_or(Ok(()), Hand::withdraw) {
                     let terminal = &self.row.name;
                     tracing::warn!(terminal, "a command was not taken back: {error}");
                 }
@@ -58,24 +58,19 @@ impl Life {
     fn hand_over(&mut self, id: CommandId) -> io::Result<()> {
         let command = self.known.get(&id).and_then(|it| it.command.as_deref());
         let command = command.unwrap_or_default();
-        let id = id.to_string();
-        // First, so that a command which was taken is never handed over again.
-        match &self.given {
-            Some(given) => given.write_all_at(id.as_bytes(), 0)?,
-            None => return Err(io::Error::other("its folder is gone")),
+        match &self.hand {
+            Some(hand) => hand.give(&id.to_string(), command),
+            None => Err(io::Error::other("its folder is gone")),
         }
-        shells::hand_over(&self.folder, &id, command)
     }
 
     /// What another life of the daemon handed over last.
     pub(super) fn handed(&self) -> Option<Handed> {
-        let mut id = [0; ID_LETTERS];
-        self.given.as_ref()?.read_exact_at(&mut id, 0).ok()?;
-        let text = std::str::from_utf8(&id).ok()?;
-        let untaken = shells::untaken(&self.folder).ok()?;
+        let hand = self.hand.as_ref()?;
+        let given = hand.given()?;
         Some(Handed {
-            id: text.parse().ok()?,
-            is_there: untaken.as_deref() == Some(text),
+            id: given.parse().ok()?,
+            is_there: hand.untaken().ok()? == Some(given),
         })
     }
 
@@ -223,7 +218,10 @@ impl Life {
         command.exit_code = end.exit_code;
         command.detail = end.why.map(words::why);
         command.ended_at = Some(said.at_us.map_or(wall_ms, |at_us| at_us / 1_000));
-        if let Some(current) = self.current.take_if(|it| it.id == command.id) {
+        let current = self.current.take_if(|it| it.id == command.id);
+        // Around one that never began is what others printed, unless the shell spoke of it.
+        let heard = |it: &Current| it.began_us.is_some() || end.exit_code.is_some();
+        if let Some(current) = current.filter(heard) {
             let (text, truncated) = current.printed.text();
             command.output = Some(text);
             command.truncated = truncated;

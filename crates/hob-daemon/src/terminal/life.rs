@@ -7,30 +7,20 @@ use super::telling::Telling;
 use super::words;
 use hob_core::terminal::desk::{Before, Desk, Effect, Event, Job, Over, Waited};
 use hob_core::terminal::printed::Printed;
-use hob_core::terminal::scan::{Mark, Piece, Scanner};
+use hob_core::terminal::scan::{Mark, Piece, Scanner, may_end_mark};
 use hob_core::terminal::screen::Screen;
 use hob_exec::tmux::Control;
-use hob_exec::tmux::shells::Shell;
+use hob_exec::tmux::shells::{Hand, Shell};
 use hob_kit::failpoint;
 use hob_store::{CommandRow, TerminalRow};
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{CommandState, Terminal, TerminalCommand, TerminalState};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
-
-/// The file that says what was handed over last, whether it was taken or not. It lives and dies
-/// with the shell, so it is never synced.
-const GIVEN: &str = "given";
-
-/// Ends every mark.
-const BEL: u8 = 0x07;
 
 pub(super) struct Life {
     pub(super) shared: Arc<Shared>,
@@ -41,8 +31,8 @@ pub(super) struct Life {
     /// Up to where the recording was lived through.
     pub(super) reached: u64,
     pub(super) shell: Shell,
-    pub(super) folder: PathBuf,
-    pub(super) given: Option<File>,
+    /// None when its folder is gone.
+    pub(super) hand: Option<Hand>,
     desk: Desk,
     effects: Vec<Effect>,
     scanner: Scanner,
@@ -51,7 +41,7 @@ pub(super) struct Life {
     pub(super) known: BTreeMap<CommandId, TerminalCommand>,
     /// The line of the person's that runs, and the shell's name of it.
     pub(super) line: Option<(TerminalCommand, String)>,
-    /// What runs, or was taken and is about to.
+    /// What runs, or was handed over and is about to.
     pub(super) current: Option<Current>,
     /// The process group that was interrupted last.
     pub(super) interrupted: Option<i32>,
@@ -109,8 +99,7 @@ impl Life {
             screen: Screen::new(columns, rows, lines),
             reached: row.reached,
             shell: Shell::of(Path::new(&row.shell)),
-            given: open_given(&folder).ok(),
-            folder,
+            hand: Hand::open(&folder).ok(),
             desk: Desk::new(Before::Prompt, Vec::new(), 0),
             effects: Vec::new(),
             scanner: Scanner::new(&row.key),
@@ -178,8 +167,8 @@ impl Life {
 
     /// Lives through what was recorded next.
     pub(super) async fn live_through(&mut self, bytes: &[u8]) {
-        // Cut behind each possible end of a mark, so that a mark's offset is known.
-        for slice in bytes.split_inclusive(|byte| *byte == BEL) {
+        // So that a mark's offset is known, and what follows it comes after it.
+        for slice in bytes.split_inclusive(|byte| may_end_mark(*byte)) {
             let mut mark = None;
             let Life {
                 scanner,
@@ -279,7 +268,8 @@ impl Life {
         let line = self.line.as_ref().map(|(line, _)| line);
         let line = line.filter(|line| line.id == id);
         let mut command = self.known.get(&id).or(line)?.clone();
-        if let Some(current) = self.current.as_ref().filter(|it| it.id == id) {
+        let begun = |it: &&Current| it.id == id && it.began_us.is_some();
+        if let Some(current) = self.current.as_ref().filter(begun) {
             let (text, truncated) = current.printed.text();
             command.output = Some(text);
             command.truncated = truncated;
@@ -378,7 +368,6 @@ impl Life {
             Mark::Taken { id } => {
                 let known = id.parse().ok().filter(|id| self.known.contains_key(id));
                 if let Some(known) = known {
-                    // What a line that cannot be read makes the shell say comes before it begins.
                     self.current = Some(self.printing(known, None));
                 }
                 self.act(Event::Taken { id: &id }).await;
@@ -415,10 +404,4 @@ fn job(row: &CommandRow) -> Job {
         chain: row.chain,
         timeout_ms: row.timeout_ms.filter(|_| !failpoint::broken(60)),
     }
-}
-
-fn open_given(folder: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.mode(0o600).open(folder.join(GIVEN))
 }

@@ -16,10 +16,11 @@ use hob_store::{CommandRow, TerminalRow};
 use hob_wire::rooms::terminal::{Captured, TerminalCommand};
 use hob_wire::{CommandId, WireError};
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 /// How long the last words of a terminal that is gone are waited for.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -36,6 +37,7 @@ pub(super) struct Owner {
     reader: Reader,
     notices: Option<Notices>,
     orders: mpsc::Receiver<Order>,
+    alarm: Alarm,
     /// Whether nothing is recorded any more.
     has_ended: bool,
     /// Those who closed it.
@@ -80,6 +82,7 @@ impl Owner {
             reader,
             notices,
             orders,
+            alarm: Alarm::new(),
             has_ended: false,
             closers: Vec::new(),
         };
@@ -103,7 +106,7 @@ impl Owner {
 
     async fn turn(&mut self) {
         self.life.settle();
-        let due = self.life.due();
+        self.alarm.want(self.life.due());
         tokio::select! {
             biased;
             _ = self.life.notebook.written() => {}
@@ -120,7 +123,7 @@ impl Owner {
                     self.life.gone(Some(why)).await;
                 }
             },
-            () = pause(due) => self.life.tick().await,
+            () = self.alarm.rings() => self.life.tick().await,
         }
     }
 
@@ -301,10 +304,36 @@ async fn next(notices: &mut Option<Notices>) -> Notice {
     }
 }
 
-async fn pause(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
+/// Rings when something is due, or sooner: it is set anew only for what is due sooner still, because
+/// each setting may wake the thread that waits for time and for everything else.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    is_set: bool,
+}
+
+impl Alarm {
+    fn new() -> Alarm {
+        Alarm {
+            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            is_set: false,
+        }
+    }
+
+    fn want(&mut self, due: Option<Instant>) {
+        if let Some(due) = due
+            && !(self.is_set && self.sleep.deadline() <= due)
+        {
+            self.sleep.as_mut().reset(due);
+            self.is_set = true;
+        }
+    }
+
+    async fn rings(&mut self) {
+        if !self.is_set {
+            return std::future::pending().await;
+        }
+        self.sleep.as_mut().await;
+        self.is_set = false;
     }
 }
 

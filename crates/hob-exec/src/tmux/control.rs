@@ -90,7 +90,7 @@ impl Control {
     }
 
     /// Types the private key that has the hooks take the command which was handed over
-    /// ([`super::shells::hand_over`]). Does not wait for tmux.
+    /// ([`super::shells::Hand`]). Does not wait for tmux.
     pub async fn nudge(&self) -> Result<(), TmuxError> {
         let pane = &self.0.session.pane;
         // The buffer is made again if it was deleted.

@@ -1,22 +1,30 @@
 //! `hob record FOLDER`: writes what tmux feeds it to segments until tmux closes the pipe.
 //!
 //! Invariants: one recorder a folder, by a lock; it takes everything at once, because tmux keeps in
-//! memory what is not taken; when the disk is full it counts what is lost and goes on; no segment
-//! holds bytes of two places.
+//! memory what is not taken, and writes it at once if a mark may end in it, else within [`GATHER`];
+//! when the disk is full it counts what is lost and goes on; no segment holds bytes of two places.
 
 use super::{ENDED, SEGMENT_BYTES, SEGMENTS_MAX, segment, segments};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FlockOperation;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// The hidden subcommand's name.
 pub const SUBCOMMAND: &str = "record";
 const LOCK: &str = "recording.lock";
 const PIECE_BYTES: usize = 64 * 1024;
+/// How long small pieces are gathered: whoever reads the recording is woken by each write, and a
+/// shell says a short command's few words in many.
+const GATHER: Duration = Duration::from_millis(2);
+/// Ends the marks that somebody waits for.
+const BELL: u8 = 0x07;
 
 /// This very program as a recorder, by its path: tmux starts it long after.
 pub fn own() -> io::Result<Vec<OsString>> {
@@ -30,14 +38,16 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     let [folder] = arguments else {
         return ExitCode::from(2);
     };
-    match record(Path::new(folder), &mut io::stdin().lock()) {
+    // Not through the buffer of the standard input: what lies in it is not seen by `is_more_soon`.
+    let source = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    match source.and_then(|mut source| record(Path::new(folder), &mut source)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
 /// Writes all there is to read to the recording of a folder, behind what it holds already.
-pub(super) fn record(folder: &Path, source: &mut impl Read) -> io::Result<()> {
+pub(super) fn record(folder: &Path, source: &mut (impl Read + AsFd)) -> io::Result<()> {
     // One that was told to end before may still be writing its last bytes.
     let lock = private().write(true).create(true).open(folder.join(LOCK))?;
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
@@ -48,16 +58,40 @@ pub(super) fn record(folder: &Path, source: &mut impl Read) -> io::Result<()> {
         _ => {}
     }
     let mut piece = vec![0; PIECE_BYTES];
+    let mut filled = 0;
+    let mut since = Instant::now();
     loop {
-        match source.read(&mut piece) {
+        match source.read(&mut piece[filled..]) {
             Ok(0) => break,
-            Ok(length) => tape.write(&piece[..length]),
+            Ok(length) => {
+                if filled == 0 {
+                    since = Instant::now();
+                }
+                let is_urgent = piece[filled..filled + length].contains(&BELL);
+                filled += length;
+                if is_urgent || filled == PIECE_BYTES || !is_more_soon(source, since) {
+                    tape.write(&piece[..filled]);
+                    filled = 0;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }
+    tape.write(&piece[..filled]);
     private().write(true).create(true).open(ended)?;
     Ok(())
+}
+
+/// Whether there is more to read before what was read `since` then has to be written.
+fn is_more_soon(source: &impl AsFd, since: Instant) -> bool {
+    let left = GATHER.saturating_sub(since.elapsed());
+    if left.is_zero() {
+        return false;
+    }
+    let mut ready = [PollFd::new(source, PollFlags::IN)];
+    let left = Timespec::try_from(left).ok();
+    poll(&mut ready, left.as_ref()).is_ok_and(|count| count > 0)
 }
 
 fn private() -> OpenOptions {

@@ -26,6 +26,16 @@ async fn all(reader: &mut Reader) -> (Vec<u8>, u64) {
     }
 }
 
+/// Has bytes recorded, to the end.
+fn recorded(folder: &Path, bytes: &[u8]) {
+    use std::io::Write;
+    let (mut source, mut feed) = std::io::pipe().expect("a pipe");
+    std::thread::scope(|scope| {
+        scope.spawn(move || feed.write_all(bytes).expect("taken"));
+        record(folder, &mut source).expect("recorded");
+    });
+}
+
 fn text(length: usize) -> Vec<u8> {
     (0..length)
         .map(|number| b"abcdefghijk"[number % 11])
@@ -36,9 +46,9 @@ fn text(length: usize) -> Vec<u8> {
 async fn what_is_recorded_is_read_from_any_offset_also_by_a_second_recorder() {
     let folder = tempfile::tempdir().expect("a folder");
     let written = text(2_500_000);
-    record(folder.path(), &mut &written[..1_300_000]).expect("recorded");
+    recorded(folder.path(), &written[..1_300_000]);
     assert!(folder.path().join(ENDED).exists());
-    record(folder.path(), &mut &written[1_300_000..]).expect("recorded");
+    recorded(folder.path(), &written[1_300_000..]);
     assert_eq!(
         segments(folder.path()).expect("listed"),
         [0, SEGMENT_BYTES, 2 * SEGMENT_BYTES]
@@ -61,7 +71,7 @@ async fn what_is_recorded_is_read_from_any_offset_also_by_a_second_recorder() {
 async fn old_segments_are_removed_and_what_was_in_them_is_told_as_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
     let written = text(20 * 1024 * 1024 + 7);
-    record(folder.path(), &mut &written[..]).expect("recorded");
+    recorded(folder.path(), &written[..]);
     let kept = segments(folder.path()).expect("listed");
     assert_eq!((kept.len(), kept[0]), (SEGMENTS_MAX, 5 * SEGMENT_BYTES));
     let mut reader = Reader::open(folder.path(), 100).expect("opened");
@@ -106,12 +116,12 @@ async fn a_reader_waits_for_more_and_sees_each_byte_once() {
 async fn a_slow_reader_who_is_overtaken_reads_what_it_has_open_and_then_skips() {
     let folder = tempfile::tempdir().expect("a folder");
     let written = text(30 * 1024 * 1024);
-    record(folder.path(), &mut &written[..1_000]).expect("recorded");
+    recorded(folder.path(), &written[..1_000]);
     let mut reader = Reader::open(folder.path(), 0).expect("opened");
     let Piece::Bytes(first) = next(&mut reader).await else {
         panic!("bytes first");
     };
-    record(folder.path(), &mut &written[1_000..]).expect("recorded");
+    recorded(folder.path(), &written[1_000..]);
     let (rest, skipped) = all(&mut reader).await;
     let first_segment = &written[..1024 * 1024];
     assert_eq!(skipped, 13 * SEGMENT_BYTES);
@@ -121,7 +131,7 @@ async fn a_slow_reader_who_is_overtaken_reads_what_it_has_open_and_then_skips() 
 #[tokio::test]
 async fn bytes_that_could_not_be_written_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
-    record(folder.path(), &mut &b"0123456789"[..]).expect("recorded");
+    recorded(folder.path(), &b"0123456789"[..]);
     // As after a time without room on the disk: the next segment begins later.
     std::fs::write(segment(folder.path(), 25), b"after").expect("written");
     let mut reader = Reader::open(folder.path(), 4).expect("opened");
@@ -129,7 +139,7 @@ async fn bytes_that_could_not_be_written_are_counted() {
     assert_eq!(next(&mut reader).await, Piece::Skipped(15));
     assert_eq!(next(&mut reader).await, Piece::Bytes(b"after".to_vec()));
     assert_eq!(next(&mut reader).await, Piece::Ended);
-    record(folder.path(), &mut &b"!"[..]).expect("recorded");
+    recorded(folder.path(), &b"!"[..]);
     assert_eq!(next(&mut reader).await, Piece::Bytes(b"!".to_vec()));
 }
 
@@ -137,7 +147,7 @@ async fn bytes_that_could_not_be_written_are_counted() {
 async fn the_files_are_the_persons_own() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().expect("a folder");
-    record(folder.path(), &mut &b"x"[..]).expect("recorded");
+    recorded(folder.path(), &b"x"[..]);
     for entry in std::fs::read_dir(folder.path()).expect("listed") {
         let entry = entry.expect("there");
         let mode = entry.metadata().expect("there").permissions().mode();

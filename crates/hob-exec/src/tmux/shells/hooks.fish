@@ -31,7 +31,7 @@ function __hob_next
 end
 
 function __hob_preexec --on-event fish_preexec
-    printf '\e]7717;%s;C;%s;%s\a' $__hob_k $__hob_id (__hob_clock)
+    printf '\e]7717;%s;C;%s;%s\e\\' $__hob_k $__hob_id (__hob_clock)
 end
 
 function __hob_postexec --on-event fish_postexec

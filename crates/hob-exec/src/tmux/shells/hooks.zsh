@@ -32,7 +32,7 @@ __hob_preexec() {
   emulate -L zsh -o no_aliases
   __hob_ran=1 __hob_typed=$1
   __hob_clock
-  printf '\e]7717;%s;C;%s;%s\a' "$__hob_k" "$__hob_id" "$__hob_now"
+  printf '\e]7717;%s;C;%s;%s\e\\' "$__hob_k" "$__hob_id" "$__hob_now"
 }
 
 # A command has ended.

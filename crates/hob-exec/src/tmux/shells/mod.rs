@@ -1,28 +1,29 @@
 //! How shells are started so that they tell hob where a command begins and ends, and how a command
 //! is handed to them.
 //!
-//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields] BEL`. The key is the terminal's own: the same
-//! sequence without it is data. Kinds:
+//! A mark is `ESC ] 7717 ; KEY ; KIND [; fields]` and BEL, or `ESC \` where nobody waits for it: the
+//! recorder does not hurry for that. The key is the terminal's own: the same sequence without it is
+//! data. Kinds:
 //!
 //! | Kind | Fields | Means |
 //! |---|---|---|
 //! | `B` | hexadecimal bytes of the folder | the shell is at its prompt and takes keys. Told each time the prompt is drawn, also between `T` and `C` |
-//! | `T` | id | a command that hob handed over has been taken |
-//! | `C` | id, seconds.micros | a command begins to run. One that the shell cannot parse never begins |
+//! | `T` | id | a command that hob handed over has been taken; not told where `C` or `D` says it at once |
+//! | `C` | id, seconds.micros | a command begins to run. One that the shell cannot parse never begins. Ends with `ESC \` |
 //! | `D` | id, status, seconds.micros, hexadecimal bytes of the line | a command has ended; the line only where the person typed it and their history took it. An id of hob's always has its `D` |
 //! | `I` | | the shell asks for the rest of a line |
 //! | `X` | status | the shell is left |
 //!
-//! Handing over (`next`): [`hand_over`] writes the command to a file, then a private key ([`KEY_TAKE`]) is
-//! typed which the hooks have bound: they empty the file, show the line as if it had been typed and
-//! run it. A shell without hooks is typed the line [`LINE_TAKE`] instead.
+//! Handing over (`next`): a [`Hand`] writes the command to a file, then a private key ([`KEY_TAKE`])
+//! is typed which the hooks have bound: they empty the file, show the line as if it had been typed
+//! and run it. A shell without hooks is typed the line [`LINE_TAKE`] instead.
 //!
 //! Invariants: a command is taken at most once however often the key comes; the key comes neither
 //! from the environment nor on a command line; the person's own start-up files are read first.
 
 mod next;
 
-pub use next::{discard, hand_over, untaken, withdraw};
+pub use next::{Hand, discard};
 
 use super::words::quoted;
 use std::ffi::{OsStr, OsString};

@@ -10,10 +10,10 @@
 use super::private;
 use rustix::fs::{StatFs, statfs};
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 const NEXT: &str = "next";
@@ -23,8 +23,11 @@ const OWNER: &str = "of";
 const MEMORY: &str = "/dev/shm";
 /// What the kernel calls such a place.
 const TMPFS_MAGIC: i64 = 0x0102_1994;
-/// The most of a file that is looked at for its id.
-const ID_BYTES_MAX: usize = 256;
+/// A folder of its own for what was given: whoever watches the recording is not woken by it.
+const HAND: &str = "hand";
+const GIVEN: &str = "given";
+/// How long the text of an id is.
+const ID_LETTERS: usize = 36;
 
 /// Makes the empty file of a terminal.
 pub(super) fn make(folder: &Path) -> io::Result<()> {
@@ -41,25 +44,79 @@ pub(super) fn make(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Lays a command where the shell takes it when it is told to.
-pub fn hand_over(folder: &Path, id: &str, command: &str) -> io::Result<()> {
-    put(folder, &[id.as_bytes(), b"\n", command.as_bytes()].concat())
+/// Hands commands to the shell of one terminal.
+#[derive(Debug)]
+pub struct Hand {
+    folder: PathBuf,
+    /// Where the file lies.
+    next: PathBuf,
+    /// Says what was handed over last, whether it was taken or not. It lives and dies with the
+    /// shell, so it is never synced.
+    given: File,
 }
 
-/// Takes back a command that nobody has taken yet.
-pub fn withdraw(folder: &Path) -> io::Result<()> {
-    put(folder, b"")
-}
+impl Hand {
+    pub fn open(folder: &Path) -> io::Result<Hand> {
+        let hand = folder.join(HAND);
+        match DirBuilder::new().mode(0o700).create(&hand) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        Ok(Hand {
+            folder: folder.to_owned(),
+            next: place(folder),
+            given: options.mode(0o600).open(hand.join(GIVEN))?,
+        })
+    }
 
-/// The id of the command that lies there untaken.
-pub fn untaken(folder: &Path) -> io::Result<Option<String>> {
-    let text = match std::fs::read(folder.join(NEXT)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        text => text?,
-    };
-    let id = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let id = &id[..id.len().min(ID_BYTES_MAX)];
-    Ok((!id.is_empty()).then(|| String::from_utf8_lossy(id).into_owned()))
+    /// Lays a command where the shell takes it when it is told to.
+    pub fn give(&self, id: &str, command: &str) -> io::Result<()> {
+        // First, so that a command which was taken is never handed over again.
+        let line = format!("{id:ID_LETTERS$}");
+        self.given.write_all_at(line.as_bytes(), 0)?;
+        self.put(&[id.as_bytes(), b"\n", command.as_bytes()].concat())
+    }
+
+    /// Takes back a command that nobody has taken yet.
+    pub fn withdraw(&self) -> io::Result<()> {
+        self.put(b"")
+    }
+
+    /// The id of the command that lies there untaken.
+    pub fn untaken(&self) -> io::Result<Option<String>> {
+        let text = match std::fs::read(&self.next) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        };
+        let id = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let id = &id[..id.len().min(ID_LETTERS)];
+        Ok((!id.is_empty()).then(|| String::from_utf8_lossy(id).into_owned()))
+    }
+
+    /// The id of the command that was handed over last.
+    pub fn given(&self) -> Option<String> {
+        let mut line = [0; ID_LETTERS];
+        self.given.read_exact_at(&mut line, 0).ok()?;
+        let id = std::str::from_utf8(&line).ok()?;
+        Some(id.trim_end().to_owned())
+    }
+
+    /// Writes the file anew, at once.
+    fn put(&self, bytes: &[u8]) -> io::Result<()> {
+        let unready = self.next.with_extension("tmp");
+        match private(&unready, bytes) {
+            // What is in memory may be cleared when a person logs out.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && in_memory(&self.folder).is_some() =>
+            {
+                private(&unready, bytes)?;
+            }
+            done => done?,
+        }
+        std::fs::rename(unready, &self.next)
+    }
 }
 
 /// Removes the file of a terminal that is over; its folder may go after that.
@@ -86,20 +143,6 @@ fn sweep(file: &Path) {
             let _ = std::fs::remove_file(owner);
         }
     }
-}
-
-/// Writes the file anew, at once.
-fn put(folder: &Path, bytes: &[u8]) -> io::Result<()> {
-    let place = place(folder);
-    let unready = place.with_extension("tmp");
-    match private(&unready, bytes) {
-        // What is in memory may be cleared when a person logs out.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && in_memory(folder).is_some() => {
-            private(&unready, bytes)?;
-        }
-        done => done?,
-    }
-    std::fs::rename(unready, place)
 }
 
 /// Where the file lies.

@@ -7,7 +7,7 @@ if [ -n "$__hob_new" ] && : >| "$__hob_dir/next"; then
   __hob_id=$__hob_new
   __hob_line=${__hob_line%x}
   printf '\033]7717;%s;T;%s\007%s\n' "$__hob_k" "$__hob_id" "$__hob_line"
-  printf '\033]7717;%s;C;%s;%s\007' "$__hob_k" "$__hob_id" "$(__hob_clock)"
+  printf '\033]7717;%s;C;%s;%s\033\\' "$__hob_k" "$__hob_id" "$(__hob_clock)"
 else
   __hob_line=:
 fi

@@ -1,7 +1,7 @@
 //! Bash: commands arrive exactly as they are, and end with their real exit code.
 
-use super::rig::{Rig, Terminal};
-use hob_exec::tmux::shells;
+use super::rig::{Rig, Terminal, hand};
+use std::time::Duration;
 
 async fn bash(rig: &Rig) -> Terminal {
     rig.terminal("main", "/bin/bash").await
@@ -86,24 +86,29 @@ async fn an_incomplete_line_is_told_and_can_be_given_up() {
     terminal.hand_over("half", "echo 'never closed").await;
     terminal.mark_of("I").await;
     // The key does nothing while the shell asks for the rest.
-    shells::hand_over(&terminal.folder, "other", "echo no").expect("written");
+    hand(&terminal.folder)
+        .give("other", "echo no")
+        .expect("written");
     terminal.control.nudge().await.expect("sent");
     terminal.mark_of("I").await;
-    terminal
-        .control
-        .keys(&["C-c".into()])
-        .await
-        .expect("pressed");
-    let ran = terminal.ended().await;
+    // Right behind another key bash hears of an interruption only with the next one.
+    let ran = loop {
+        let pressed = terminal.control.keys(&["C-c".into()]).await;
+        pressed.expect("pressed");
+        let ended = tokio::time::timeout(Duration::from_secs(2), terminal.ended()).await;
+        if let Ok(ran) = ended {
+            break ran;
+        }
+    };
     assert_eq!((ran.id.as_str(), ran.status), ("half", 130));
     terminal.prompt().await;
     assert_eq!(
-        shells::untaken(&terminal.folder).expect("read"),
+        hand(&terminal.folder).untaken().expect("read"),
         Some("other".into())
     );
     terminal.control.nudge().await.expect("sent");
     assert_eq!(terminal.ended().await.output, "no\r\n");
-    assert_eq!(shells::untaken(&terminal.folder).expect("read"), None);
+    assert_eq!(hand(&terminal.folder).untaken().expect("read"), None);
 }
 
 #[tokio::test]
@@ -158,7 +163,9 @@ async fn a_key_without_a_command_presses_nothing() {
     let ran = terminal.ended().await;
     assert_eq!(ran.output, "typed on\r\n");
     // The same command is taken once however often the key comes.
-    shells::hand_over(&terminal.folder, "once", "echo once").expect("written");
+    hand(&terminal.folder)
+        .give("once", "echo once")
+        .expect("written");
     for _ in 0..5 {
         terminal.control.nudge().await.expect("sent");
     }

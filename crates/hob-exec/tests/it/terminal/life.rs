@@ -1,6 +1,6 @@
 //! The life of terminals: made, listed, recorded, resized, attached, and gone in every way.
 
-use super::rig::{KEY, Rig, Terminal, find};
+use super::rig::{KEY, Rig, Terminal, find, hand};
 use crate::rig::{PATIENCE, until};
 use hob_exec::tmux::foreground::{self, Foreground};
 use hob_exec::tmux::recording::{Piece, Reader};
@@ -76,7 +76,9 @@ async fn the_recorder_goes_on_while_nobody_reads_and_a_reader_resumes() {
     let offset = terminal.reader.offset();
     let (folder, control) = (terminal.folder.clone(), terminal.control.clone());
     drop(terminal);
-    shells::hand_over(&folder, "away", "seq 1 200000; echo done").expect("written");
+    hand(&folder)
+        .give("away", "seq 1 200000; echo done")
+        .expect("written");
     control.nudge().await.expect("sent");
     drop(control);
     // Nobody of hob's is connected now.
@@ -280,10 +282,12 @@ async fn a_command_that_waits_in_memory_is_the_persons_alone_and_survives_its_fo
     }
     // As when a person logs out and what is in memory is cleared.
     std::fs::remove_file(&place).expect("removed");
-    assert_eq!(shells::untaken(&terminal.folder).expect("none"), None);
+    assert_eq!(hand(&terminal.folder).untaken().expect("none"), None);
     assert_eq!(terminal.run("a", "echo again").await.output, "again\r\n");
-    shells::hand_over(&terminal.folder, "b", "echo no").expect("written");
-    shells::withdraw(&terminal.folder).expect("taken back");
+    hand(&terminal.folder)
+        .give("b", "echo no")
+        .expect("written");
+    hand(&terminal.folder).withdraw().expect("taken back");
     terminal.control.nudge().await.expect("sent");
     assert_eq!(terminal.run("c", "echo c").await.output, "c\r\n");
     shells::discard(&terminal.folder).expect("removed");

@@ -13,6 +13,11 @@ use tempfile::TempDir;
 
 pub(crate) const KEY: &str = "0123456789abcdef0123456789abcdef";
 
+/// What hands commands to the shell of a terminal's folder.
+pub(crate) fn hand(folder: &Path) -> shells::Hand {
+    shells::Hand::open(folder).expect("its folder is there")
+}
+
 /// A server; it is ended when dropped.
 pub(crate) struct Rig {
     pub(crate) server: Server,
@@ -175,7 +180,7 @@ impl Terminal {
     }
 
     pub(crate) async fn hand_over(&self, id: &str, command: &str) {
-        shells::hand_over(&self.folder, id, command).expect("written");
+        hand(&self.folder).give(id, command).expect("written");
         if shells::Shell::of(Path::new(&self.shell())).has_hooks() {
             self.control.nudge().await.expect("sent");
         } else {
@@ -250,15 +255,15 @@ impl Terminal {
         loop {
             let rest = &self.said[self.read..];
             if let Some(begin) = find(rest, open.as_bytes())
-                && let Some(length) = find(&rest[begin..], b"\x07")
+                && let body = &rest[begin + open.len()..]
+                && let ends =
+                    [&b"\x07"[..], b"\x1b\\"].map(|end| Some((find(body, end)?, end.len())))
+                && let Some((length, end)) = ends.into_iter().flatten().min()
             {
-                let mark = &rest[begin + open.len()..begin + length];
-                let found = (
-                    rest[..begin].to_vec(),
-                    String::from_utf8(mark.to_vec()).expect("text"),
-                );
-                self.read += begin + length + 1;
-                return found;
+                let mark = String::from_utf8(body[..length].to_vec()).expect("text");
+                let before = rest[..begin].to_vec();
+                self.read += begin + open.len() + length + end;
+                return (before, mark);
             }
             self.more().await;
         }
