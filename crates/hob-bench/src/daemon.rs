@@ -194,6 +194,16 @@ pub(crate) fn start_relay() -> Result<Process> {
     Process::start(command.arg("relay"), "RELAY_ADDR=")
 }
 
+/// The bare program that drives tmux for a WebSocket, in a process of its own.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the yardstick is a process like what it measures"
+)]
+pub(crate) fn start_typist() -> Result<Process> {
+    let mut command = Command::new(std::env::current_exe()?);
+    Process::start(command.arg("typist"), "TYPIST_ADDR=")
+}
+
 /// The bare program that answers on a socket, in a process of its own.
 #[expect(
     clippy::disallowed_methods,

@@ -47,12 +47,19 @@ enum Role {
     /// Be the bare program that answers each connection of a socket with the same bytes.
     #[command(hide = true)]
     Answerer { socket: PathBuf, answer: PathBuf },
+    /// Be the bare program that has tmux run what a WebSocket asks for.
+    #[command(hide = true)]
+    Typist,
 }
 
 fn main() -> Result<()> {
     let options = Options::parse();
-    if let Some(Role::Answerer { socket, answer }) = &options.role {
-        return yardsticks::answerer::run(socket, answer);
+    match &options.role {
+        Some(Role::Answerer { socket, answer }) => {
+            return yardsticks::answerer::run(socket, answer);
+        }
+        Some(Role::Typist) => return yardsticks::typist::run(),
+        Some(Role::Relay) | None => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -1,17 +1,18 @@
 //! Commands in a shared terminal, against tmux driven by hand.
 
-use crate::daemon::{Home, Process};
+use crate::daemon::{Home, Process, start_typist};
 use crate::measure::Samples;
 use crate::peer::Peer;
 use crate::report::{Goal, Row};
-use crate::yardsticks::tmux::{Control, Look, Starting, end_server};
+use crate::yardsticks::tmux::end_server;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-pub(crate) const NOTE: &str = "`echo` in bash, from the request over a WebSocket (`terminal.execute`) to its answer with output and exit code. Each command is on record before it is typed and its end before it is told: two commits with fsync. The yardstick in control mode drives the same bash with marks of the same kind over one connection and commits the same rows with SQLite alone. The one that starts tmux for everything asks whether the session is there, types, and looks at the screen, with the same commits: without a pause until the word it knows is there, or as Archy does at its fastest, every 100 ms until the screen is the same three times.";
+pub(crate) const NOTE: &str = "`echo` in bash, asked for over a WebSocket with one client, until the answer with output and exit code. Each command is on record before it is typed and its end before it is told: two commits with fsync. The yardstick in control mode is a bare program of one thread that drives the same bash with marks of the same kind over one connection and commits the same rows with SQLite alone; what it takes itself is the same without the WebSocket. The one that starts tmux for everything asks whether the session is there, types, and looks at the screen, with the same commits: without a pause until the word it knows is there, or as Archy does at its fastest, every 100 ms until the screen is the same three times.";
 
-const CONTROL: &str = "tmux in control mode, the same rows";
+const CONTROL: &str = "tmux in control mode, the same client and rows";
+const METHOD: &str = "terminal.execute";
 const ROUNDS: usize = 301;
 /// Those that look every 100 ms take long.
 const SETTLED_EVERY: usize = 15;
@@ -20,8 +21,13 @@ const QUEUED: usize = 1_000;
 pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let place = Place::start().await?;
     let mut peer = place.home.connect(&place.daemon).await?;
-    let mut rows = round_trips(&mut peer, if quick { 5 } else { ROUNDS }).await?;
-    rows.extend(queued(&mut peer, if quick { 20 } else { QUEUED }).await?);
+    let typist = start_typist()?;
+    let mut yardstick = Peer::connect(&format!("ws://{}", typist.address), None).await?;
+    let rounds = if quick { 5 } else { ROUNDS };
+    let mut rows = round_trips(&mut peer, &mut yardstick, rounds).await?;
+    let count = if quick { 20 } else { QUEUED };
+    rows.extend(queued(&mut peer, &mut yardstick, count).await?);
+    yardstick.call("end", json!({})).await?;
     Ok(rows)
 }
 
@@ -39,7 +45,7 @@ impl Place {
         let daemon = home.start()?;
         let place = Place { home, daemon };
         let mut peer = place.home.connect(&place.daemon).await?;
-        execute(&mut peer, "begin").await?;
+        echo(&mut peer, METHOD, "begin").await?;
         Ok(place)
     }
 }
@@ -50,32 +56,34 @@ impl Drop for Place {
     }
 }
 
-async fn execute(peer: &mut Peer, word: &str) -> Result<Duration> {
+/// Has a word echoed; how long that took, and how long the one who did it says it took.
+async fn echo(peer: &mut Peer, method: &str, word: &str) -> Result<(Duration, Duration)> {
     let params = json!({ "name": "bench", "command": format!("echo {word}") });
     let started = Instant::now();
-    let answer = peer.call("terminal.execute", params).await?;
+    let answer = peer.call(method, params).await?;
     let elapsed = started.elapsed();
     let command = &answer["commands"][0];
     ensure!(command["exitCode"] == 0, "{answer}");
     let output = command["output"].as_str().unwrap_or_default();
     ensure!(output.trim() == word, "{answer}");
-    Ok(elapsed)
+    let took_us = answer["tookUs"].as_u64().unwrap_or_default();
+    Ok((elapsed, Duration::from_micros(took_us)))
 }
 
-async fn round_trips(peer: &mut Peer, rounds: usize) -> Result<Vec<Row>> {
+async fn round_trips(peer: &mut Peer, yardstick: &mut Peer, rounds: usize) -> Result<Vec<Row>> {
     let (mut hob, mut raw) = (Samples::default(), Samples::default());
-    let (mut knowing, mut settled) = (Samples::default(), Samples::default());
-    let mut control = Control::start()?;
-    let mut tmux = Starting::start()?;
+    let (mut bare, mut knowing) = (Samples::default(), Samples::default());
+    let mut settled = Samples::default();
     for round in 0..rounds {
         let word = format!("word-{round}");
-        let line = format!("echo {word}");
-        raw.push(tokio::task::block_in_place(|| control.run(&line))?);
-        hob.push(execute(peer, &word).await?);
-        let mut start = |word: &str, look| tokio::task::block_in_place(|| tmux.run(word, look));
-        knowing.push(start(&word, Look::Knowing)?);
+        let (elapsed, took) = echo(yardstick, "control", &word).await?;
+        raw.push(elapsed);
+        bare.push(took);
+        hob.push(echo(peer, METHOD, &word).await?.0);
+        knowing.push(echo(yardstick, "knowing", &word).await?.0);
         if round % SETTLED_EVERY == 0 {
-            settled.push(start(&format!("settled-{round}"), Look::Settled)?);
+            let word = format!("settled-{round}");
+            settled.push(echo(yardstick, "settled", &word).await?.0);
         }
     }
     let hob_p50 = hob.percentile_ms(50);
@@ -103,6 +111,13 @@ async fn round_trips(peer: &mut Peer, rounds: usize) -> Result<Vec<Row>> {
             None,
         ),
         row(
+            "a command in a terminal, against tmux without the WebSocket",
+            hob_p50,
+            bare.percentile_ms(50),
+            "tmux in control mode, the same rows",
+            None,
+        ),
+        row(
             "a command in a terminal, against tmux started each time",
             hob_p50,
             knowing.percentile_ms(50),
@@ -119,21 +134,24 @@ async fn round_trips(peer: &mut Peer, rounds: usize) -> Result<Vec<Row>> {
     ])
 }
 
-async fn queued(peer: &mut Peer, count: usize) -> Result<Vec<Row>> {
-    let lines: Vec<String> = (0..count)
-        .map(|number| format!("echo queued-{number}"))
-        .collect();
-    let words: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let mut control = Control::start()?;
-    let raw = tokio::task::block_in_place(|| control.run_all(&words))?;
-    let params = json!({ "name": "bench", "commands": words });
+/// Has many commands run that are asked for at once.
+async fn echo_all(peer: &mut Peer, method: &str, commands: &[String]) -> Result<Duration> {
+    let params = json!({ "name": "bench", "commands": commands });
     let started = Instant::now();
-    let answer = peer.call("terminal.execute", params).await?;
-    let hob = started.elapsed();
-    let commands = answer["commands"].as_array().context("commands")?;
-    ensure!(commands.len() == count, "{} commands", commands.len());
+    let answer = peer.call(method, params).await?;
+    let elapsed = started.elapsed();
+    let ended = answer["commands"].as_array().context("commands")?;
+    ensure!(ended.len() == commands.len(), "{} commands", ended.len());
     let good = |command: &Value| command["state"] == "done" && command["exitCode"] == 0;
-    ensure!(commands.iter().all(good), "not all of them ended well");
+    ensure!(ended.iter().all(good), "not all of them ended well");
+    Ok(elapsed)
+}
+
+async fn queued(peer: &mut Peer, yardstick: &mut Peer, count: usize) -> Result<Vec<Row>> {
+    let lines = (0..count).map(|number| format!("echo queued-{number}"));
+    let lines: Vec<String> = lines.collect();
+    let raw = echo_all(yardstick, "control", &lines).await?;
+    let hob = echo_all(peer, METHOD, &lines).await?;
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
     #[expect(
         clippy::cast_precision_loss,

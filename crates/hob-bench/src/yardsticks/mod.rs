@@ -6,3 +6,4 @@ pub(crate) mod relay;
 pub(crate) mod sqlite;
 pub(crate) mod tmux;
 pub(crate) mod turns;
+pub(crate) mod typist;

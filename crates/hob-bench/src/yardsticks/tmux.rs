@@ -163,8 +163,7 @@ impl Record {
     }
 
     /// A command that has ended.
-    fn end(&mut self, command: &str, output: &[u8]) -> Result<()> {
-        let output = String::from_utf8_lossy(output).into_owned();
+    fn end(&mut self, command: &str, output: &str) -> Result<()> {
         let bytes = i64::try_from(output.len())?;
         let transaction = self.sql.transaction()?;
         transaction
@@ -203,6 +202,8 @@ pub(crate) struct Control {
     said: Vec<u8>,
     /// The beginning of a line of tmux's.
     line: Vec<u8>,
+    /// Whether the prompt was not seen since the last command.
+    is_busy: bool,
     _server: Server,
 }
 
@@ -220,6 +221,7 @@ impl Control {
             record,
             said: Vec::new(),
             line: Vec::new(),
+            is_busy: false,
             _server: server,
         };
         // The first prompt may have come before anybody listened.
@@ -234,34 +236,34 @@ impl Control {
         Ok(control)
     }
 
-    /// Records a command, types it, waits for its end, records that.
-    pub(crate) fn run(&mut self, command: &str) -> Result<Duration> {
-        let started = Instant::now();
-        self.record.queue(&[command])?;
-        self.next(command)?;
-        let elapsed = started.elapsed();
-        self.until("\x1b]7717;K;B;")?;
-        Ok(elapsed)
+    /// Records commands at once and runs them one after the other: types each, waits for its end,
+    /// records that. What they printed.
+    pub(crate) fn run_all(&mut self, commands: &[&str]) -> Result<Vec<String>> {
+        self.record.queue(commands)?;
+        commands.iter().map(|command| self.next(command)).collect()
     }
 
-    /// Records many at once and runs them one after the other.
-    pub(crate) fn run_all(&mut self, commands: &[&str]) -> Result<Duration> {
-        let started = Instant::now();
-        self.record.queue(commands)?;
-        for command in commands {
-            self.next(command)?;
+    /// Waits until the shell is at its prompt again; nobody waits for that.
+    pub(crate) fn rest(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.is_busy) {
             self.until("\x1b]7717;K;B;")?;
         }
-        Ok(started.elapsed())
+        Ok(())
     }
 
-    fn next(&mut self, command: &str) -> Result<()> {
+    fn next(&mut self, command: &str) -> Result<String> {
+        self.rest()?;
+        self.is_busy = true;
         let number = self.record.number;
         self.send(&format!("send-keys -t =bench: -l '{command}'"))?;
         self.send("send-keys -t =bench: Enter")?;
         self.until(&format!("\x1b]7717;K;C;{number};"))?;
         let output = self.until(&format!("\x1b]7717;K;D;{number};"))?;
-        self.record.end(command, &output)
+        // Behind the end of the mark that the beginning was found by.
+        let output = output.splitn(2, |byte| *byte == 0x07).nth(1);
+        let output = String::from_utf8_lossy(output.unwrap_or_default()).into_owned();
+        self.record.end(command, &output)?;
+        Ok(output)
     }
 
     fn send(&mut self, line: &str) -> Result<()> {
@@ -350,20 +352,27 @@ impl Starting {
         let server = Server::start(&["bash", "--rcfile", "hooks", "-i"])?;
         let record = Record::open(&server)?;
         let mut starting = Starting { server, record };
-        starting.run("begin", Look::Knowing)?;
+        starting.run_all(&["echo begin"], Look::Knowing)?;
         Ok(starting)
     }
 
-    /// Has a word printed, which must not have been printed before.
-    pub(crate) fn run(&mut self, word: &str, look: Look) -> Result<Duration> {
+    /// Has words echoed that were not printed before; what was seen of them.
+    pub(crate) fn run_all(&mut self, commands: &[&str], look: Look) -> Result<Vec<String>> {
+        commands
+            .iter()
+            .map(|command| self.run(command, look))
+            .collect()
+    }
+
+    fn run(&mut self, command: &str, look: Look) -> Result<String> {
         const PAUSE: Duration = Duration::from_millis(100);
         const SAME: usize = 3;
         let started = Instant::now();
-        let command = format!("echo {word}");
-        self.record.queue(&[&command])?;
+        let word = command.trim_start_matches("echo ");
+        self.record.queue(&[command])?;
         self.server.output(&["has-session", "-t", "bench"])?;
         self.server
-            .output(&["send-keys", "-t", "bench", &command, "C-m"])?;
+            .output(&["send-keys", "-t", "bench", command, "C-m"])?;
         let (mut before, mut same) = (Vec::new(), 0);
         loop {
             let screen = self
@@ -373,8 +382,8 @@ impl Starting {
             let text = String::from_utf8_lossy(&screen);
             let is_there = text.lines().any(|line| line == word);
             if is_there && (matches!(look, Look::Knowing) || same >= SAME) {
-                self.record.end(&command, word.as_bytes())?;
-                return Ok(started.elapsed());
+                self.record.end(command, word)?;
+                return Ok(word.to_owned());
             }
             ensure!(
                 started.elapsed() < Duration::from_secs(10),
