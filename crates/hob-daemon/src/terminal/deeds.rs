@@ -87,6 +87,8 @@ impl Life {
             // It is nudged again, or the terminal is gone.
             tracing::debug!(terminal = self.row.name, "not nudged: {error}");
         }
+        // tmux hears of it before anything else is done here.
+        tokio::task::yield_now().await;
     }
 
     /// Presses control and C, without waiting for tmux.

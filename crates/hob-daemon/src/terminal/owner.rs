@@ -109,7 +109,8 @@ impl Owner {
         self.alarm.want(self.life.due());
         tokio::select! {
             biased;
-            _ = self.life.notebook.written() => {}
+            // Whoever waited for it hears of it before the next turn.
+            _ = self.life.notebook.written() => tokio::task::yield_now().await,
             notice = next(&mut self.notices) => self.notice(notice).await,
             order = self.orders.recv() => match order {
                 Some(order) => self.order(order).await,
