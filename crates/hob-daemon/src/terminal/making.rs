@@ -18,6 +18,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Shared {
     /// The tmux server, whether it runs or not. Without tmux there is a sentence.
@@ -72,6 +73,9 @@ impl Shared {
             return Ok((handle, false));
         }
         let _turn = self.making.lock().await;
+        if self.are_left.load(Ordering::Relaxed) {
+            self.find_again().await;
+        }
         if let Some(handle) = self.find(name).await? {
             return Ok((handle, false));
         }
@@ -203,11 +207,16 @@ impl Shared {
             Ok(sessions) => sessions,
             // They may well live: who cannot ask does not know.
             Err(why) => {
-                tracing::warn!("the terminals are left for the next start: {why}");
+                tracing::warn!("the terminals of before are left as they are: {why}");
+                self.are_left.store(true, Ordering::Relaxed);
                 return;
             }
         };
+        self.are_left.store(false, Ordering::Relaxed);
         for row in rows {
+            if self.roll().contains_key(&row.name) {
+                continue;
+            }
             if let Err(error) = self.take_up(&row, &sessions).await {
                 tracing::warn!(terminal = row.name, "not found again: {}", error.message);
                 self.write_off(&row, &error.message).await;

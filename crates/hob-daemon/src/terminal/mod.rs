@@ -47,6 +47,7 @@ pub use settings::KEYS;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tally::Tally;
 use tokio::sync::watch;
@@ -91,8 +92,10 @@ struct Shared {
     /// Held while a window comes up.
     opening: tokio::sync::Mutex<()>,
     server: tokio::sync::Mutex<Option<Server>>,
-    /// Whether the terminals of a former daemon were found again.
+    /// Whether the terminals of a former daemon were looked for.
     is_open: watch::Sender<bool>,
+    /// tmux could not be asked about them; they are looked for again before another is made.
+    are_left: AtomicBool,
     /// The daemon is about to stop: nobody waits for a terminal any more.
     leaving: CancellationToken,
     tally: Tally,
@@ -127,6 +130,7 @@ impl Terminals {
             opening: tokio::sync::Mutex::default(),
             server: tokio::sync::Mutex::default(),
             is_open: watch::Sender::new(false),
+            are_left: AtomicBool::new(false),
             leaving: CancellationToken::new(),
             tally: Tally::default(),
             parts,

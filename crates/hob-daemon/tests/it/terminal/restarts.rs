@@ -1,8 +1,9 @@
 //! The daemon goes and comes back; the terminals stay.
 
-use super::{Rig, until};
+use super::{Rig, of, until};
+use hob_kit::world::Env;
 use hob_wire::ErrorCode;
-use hob_wire::rooms::terminal::{CommandBy, CommandState, TerminalState};
+use hob_wire::rooms::terminal::{CommandBy, CommandState, Execute, TerminalState};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,13 +154,23 @@ async fn who_cannot_ask_tmux_tells_no_terminal_lost() {
     rig.run("echo earlier").await;
     let pid = rig.main().await.unwrap().pid;
     rig.stop().await;
-    rig.begin_on(true, "/nowhere");
-    assert!(rig.list().await.problem.is_some(), "there is no tmux");
+    let programs = rig.person().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for _ in 0..2 {
+        rig.begin_on(true, programs.to_str().unwrap());
+        assert!(rig.list().await.problem.is_some(), "there is no tmux");
+        assert_eq!(rig.main().await, None);
+        let refused = rig.caller().call::<Execute>(&of("echo no")).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::Conflict);
+        rig.stop().await;
+    }
+    rig.begin_on(true, programs.to_str().unwrap());
     assert_eq!(rig.main().await, None);
-    rig.stop().await;
-    rig.begin(true);
-    let main = rig.main().await.unwrap();
-    assert_eq!((main.pid, main.state), (pid, TerminalState::Idle));
+    // It is installed while the daemon runs.
+    let tmux = hob_exec::look_up("tmux", &Env::capture()).unwrap();
+    std::os::unix::fs::symlink(tmux, programs.join("tmux")).unwrap();
     assert_eq!(rig.run("echo later").await.exit_code, Some(0));
+    assert_eq!(rig.main().await.unwrap().pid, pid);
+    assert!(rig.capture(100).await.contains("echo earlier"));
     rig.end().await;
 }
