@@ -184,24 +184,14 @@ impl Sim {
     }
 }
 
-/// The bare relay in a process of its own, as hob is.
+/// This program in another role, in a process of its own as hob is; it says where it listens.
 #[expect(
     clippy::disallowed_methods,
     reason = "the yardstick is a process like what it measures"
 )]
-pub(crate) fn start_relay() -> Result<Process> {
+pub(crate) fn start_role(role: &str) -> Result<Process> {
     let mut command = Command::new(std::env::current_exe()?);
-    Process::start(command.arg("relay"), "RELAY_ADDR=")
-}
-
-/// The bare program that drives tmux for a WebSocket, in a process of its own.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the yardstick is a process like what it measures"
-)]
-pub(crate) fn start_typist() -> Result<Process> {
-    let mut command = Command::new(std::env::current_exe()?);
-    Process::start(command.arg("typist"), "TYPIST_ADDR=")
+    Process::start(command.arg(role), "LISTENS=")
 }
 
 /// The bare program that answers on a socket, in a process of its own.

@@ -1,7 +1,7 @@
 //! A request routed to a service and back, against a relay that reads nothing: the same client
 //! and the same service over the same two hops.
 
-use crate::daemon::{Home, start_relay};
+use crate::daemon::{Home, start_role};
 use crate::measure::{Rounds, Samples, rate};
 use crate::peer::{Peer, request};
 use crate::report::{Goal, Row};
@@ -74,7 +74,7 @@ impl Hop {
     }
 
     pub(super) async fn through_relay() -> Result<Self> {
-        let relay = start_relay()?;
+        let relay = start_role("relay")?;
         let url = format!("ws://{}/", relay.address);
         let service = Peer::connect(&url, None).await?;
         let client = Peer::connect(&url, None).await?;

@@ -1,7 +1,7 @@
 //! Cold start to the first answered request, and idle memory. The goals are what a Rust peer of
 //! this field needs; the bare relay, which does next to nothing, shows the floor.
 
-use crate::daemon::{Home, start_relay};
+use crate::daemon::{Home, start_role};
 use crate::measure::Samples;
 use crate::peer::{Peer, request};
 use crate::report::{Goal, Row};
@@ -36,7 +36,7 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
         goal: Some(Goal::Below(PEER_START_MS)),
     };
     let home = Home::new()?;
-    let (daemon, relay) = (home.start()?, start_relay()?);
+    let (daemon, relay) = (home.start()?, start_role("relay")?);
     tokio::time::sleep(Duration::from_secs(if quick { 1 } else { 5 })).await;
     let memory = Row {
         name: "idle memory".to_owned(),
@@ -64,7 +64,7 @@ async fn hob_start(home: &Home) -> Result<Duration> {
 
 async fn relay_start() -> Result<Duration> {
     let started = Instant::now();
-    let relay = start_relay()?;
+    let relay = start_role("relay")?;
     let url = format!("ws://{}/", relay.address);
     let mut service = Peer::connect(&url, None).await?;
     let mut client = Peer::connect(&url, None).await?;

@@ -1,6 +1,6 @@
 //! Commands in a shared terminal, against tmux driven by hand.
 
-use crate::daemon::{Home, Process, start_typist};
+use crate::daemon::{Home, Process, start_role};
 use crate::measure::Samples;
 use crate::peer::Peer;
 use crate::report::{Goal, Row};
@@ -21,7 +21,7 @@ const QUEUED: usize = 1_000;
 pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let place = Place::start().await?;
     let mut peer = place.home.connect(&place.daemon).await?;
-    let typist = start_typist()?;
+    let typist = start_role("typist")?;
     let mut yardstick = Peer::connect(&format!("ws://{}", typist.address), None).await?;
     let rounds = if quick { 5 } else { ROUNDS };
     let mut rows = round_trips(&mut peer, &mut yardstick, rounds).await?;

@@ -19,7 +19,7 @@ type Slot = Arc<Mutex<Option<mpsc::Sender<Message>>>>;
 )]
 pub(crate) async fn run() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    writeln!(std::io::stdout(), "RELAY_ADDR={}", listener.local_addr()?)?;
+    writeln!(std::io::stdout(), "LISTENS={}", listener.local_addr()?)?;
     let (service, client) = (Slot::default(), Slot::default());
     let (stream, _) = listener.accept().await?;
     tokio::spawn(serve(stream, Arc::clone(&service), Arc::clone(&client)));

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Message, accept};
 pub(crate) fn run() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let (mut control, mut starting) = (Control::start()?, Starting::start()?);
-    writeln!(std::io::stdout(), "TYPIST_ADDR={}", listener.local_addr()?)?;
+    writeln!(std::io::stdout(), "LISTENS={}", listener.local_addr()?)?;
     let (stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
     let mut socket = accept(stream)?;

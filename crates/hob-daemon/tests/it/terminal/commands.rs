@@ -1,9 +1,12 @@
 //! Commands from the request to the answer.
 
 use super::{Rig, of, until};
-use hob_wire::ErrorCode;
+use hob_kit::dice::Dice;
 use hob_wire::rooms::audit::ListParams;
-use hob_wire::rooms::terminal::{CommandBy, CommandState, Execute, ExecuteParams, TerminalState};
+use hob_wire::rooms::terminal::{
+    CommandBy, CommandState, Execute, ExecuteParams, Keys, KeysParams, TerminalState,
+};
+use hob_wire::{ErrorCode, RunId};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_has_its_own_output_and_exit_code() {
@@ -162,6 +165,13 @@ async fn a_persons_own_act_is_on_record_before_it_happens() {
     let rig = Rig::new();
     rig.run("echo secret").await;
     rig.keys("echo typed", &["Enter"]).await.unwrap();
+    // What a model asked for was judged, and recorded, before it came here.
+    let asked = KeysParams {
+        keys: vec!["Enter".to_owned()],
+        run_id: Some(RunId(Dice::system().uuid(1))),
+        ..KeysParams::default()
+    };
+    rig.caller().call::<Keys>(&asked).await.unwrap();
     let audit = rig.store().list_audit(ListParams::default()).await.unwrap();
     let tools: Vec<_> = audit
         .entries

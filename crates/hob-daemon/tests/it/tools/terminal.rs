@@ -466,6 +466,7 @@ async fn keys_are_typed_and_the_screen_is_shown() {
         let play = played.play();
         assert_eq!(play.keys[0].text.as_deref(), Some("q"));
         assert_eq!(play.keys[0].keys, ["Enter"]);
+        assert_eq!(play.keys[0].run_id, house.context("c1").run_id);
     }
     house.fixture.close().await;
 }
