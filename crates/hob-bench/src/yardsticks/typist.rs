@@ -9,10 +9,6 @@ use std::net::TcpListener;
 use std::time::Instant;
 use tokio_tungstenite::tungstenite::{Message, accept};
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a yardstick stands on nothing of ours"
-)]
 pub(crate) fn run() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let (mut control, mut starting) = (Control::start()?, Starting::start()?);
