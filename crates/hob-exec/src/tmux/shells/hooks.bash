@@ -92,7 +92,8 @@ __hob_look() {
 }
 
 # Takes a command that hob has handed over, shows it as if it had been typed and runs it. What the
-# person has half typed comes back at the next prompt. Without a command nothing happens.
+# person has half typed comes back at the next prompt. Without a command nothing happens. Whoever
+# interrupts this gets a new prompt with an empty line, so that the key which follows runs nothing.
 __hob_take() {
   local REPLY='' then='""'
   if ((__hob_at)) && [[ -s $__hob_dir/next ]]; then
