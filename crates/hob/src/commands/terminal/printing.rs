@@ -9,8 +9,8 @@ use crate::render::words::harmless;
 /// Letters of a line without end that are kept for a program before they are handed on.
 const LINE_CHARS_MAX: usize = 64 * 1024;
 
-/// Bytes at the end that are remembered; a line that is longer is not looked for.
-const TAIL_BYTES_MAX: usize = 4 * 1024;
+/// Bytes at the end that are remembered: as many as the record keeps of what a command prints.
+const TAIL_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Printing {
@@ -44,6 +44,13 @@ impl Printing {
     /// Whether the last that was printed is this line.
     pub(super) fn has_last(&self, line: &str) -> bool {
         self.tail.trim_end().ends_with(line)
+    }
+
+    /// What is left of the whole output behind what was printed; none where that is not known.
+    pub(super) fn rest_of<'o>(&self, output: &'o str) -> Option<&'o str> {
+        let is_whole = self.printed == self.tail.len();
+        let printed = self.tail.replace("\r\n", "\n");
+        is_whole.then(|| output.strip_prefix(&printed)).flatten()
     }
 
     /// What to write for this piece.

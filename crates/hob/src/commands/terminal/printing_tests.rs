@@ -57,3 +57,15 @@ fn the_last_line_is_known_when_it_has_come() {
     printing.take("ne\r\n");
     assert!(printing.has_last("all done") && printing.tail.len() <= TAIL_BYTES_MAX);
 }
+
+#[test]
+fn the_rest_is_what_follows_what_was_printed() {
+    let mut printing = Printing::new(true);
+    assert_eq!(printing.rest_of("one\n"), Some("one\n"));
+    printing.take("one\r");
+    printing.take("\ntw");
+    assert_eq!(printing.rest_of("one\ntwo\n"), Some("o\n"));
+    assert_eq!(printing.rest_of("other\n"), None);
+    printing.take(&"x".repeat(TAIL_BYTES_MAX));
+    assert_eq!(printing.rest_of("one\ntwo\n"), None, "too much to compare");
+}

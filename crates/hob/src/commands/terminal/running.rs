@@ -83,6 +83,9 @@ struct Followed<'c> {
     told: Told,
     /// Some of what it printed did not come here.
     misses: bool,
+    /// The daemon was away: it may tell again what it told before, so the rest is taken from the
+    /// record at the end.
+    is_cut: bool,
     interrupted: bool,
 }
 
@@ -126,6 +129,7 @@ impl<'c> Followed<'c> {
             phase: Phase::Queued,
             told: Told::default(),
             misses: false,
+            is_cut: false,
             interrupted: false,
             desk,
         }
@@ -168,7 +172,7 @@ impl<'c> Followed<'c> {
 
     /// What was printed last may still be on its way when the end is known: pieces are paced.
     async fn take_tail(&mut self, ended: &TerminalCommand) -> Result<(), Failure> {
-        if self.desk.context.terminal.json {
+        if self.desk.context.terminal.json || self.is_cut {
             return Ok(());
         }
         let output = ended.output.as_deref().unwrap_or_default();
@@ -195,7 +199,9 @@ impl<'c> Followed<'c> {
                 if self.phase == Phase::Queued {
                     self.phase = Phase::Running;
                 }
-                return self.print(&output.text);
+                if !self.is_cut {
+                    self.print(&output.text)?;
+                }
             }
             return Ok(());
         }
@@ -246,10 +252,12 @@ impl<'c> Followed<'c> {
     fn tell_link(&mut self, state: LinkState) {
         match state {
             LinkState::Searching => {
-                self.misses = true;
+                self.is_cut = true;
                 self.note("The daemon is away; the command goes on without it.");
             }
-            LinkState::Connected => self.note("The daemon is back."),
+            LinkState::Connected => {
+                self.note("The daemon is back; what is printed from now on comes at the end.");
+            }
             LinkState::Ended => {}
         }
     }
@@ -293,6 +301,11 @@ impl<'c> Followed<'c> {
         let output = ended.output.as_deref().unwrap_or_default();
         if !self.printing.has_any() {
             self.print(output)?;
+        } else if self.is_cut {
+            match self.printing.rest_of(output) {
+                Some(rest) => self.print(rest)?,
+                None => self.misses = true,
+            }
         }
         let rest = self.printing.end();
         terminal.bytes(rest.as_bytes())?;
