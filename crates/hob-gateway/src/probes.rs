@@ -160,6 +160,7 @@ impl Page {
             ("full", StoreState::Full),
             ("damaged", StoreState::Damaged),
             ("fenced", StoreState::Fenced),
+            ("replaced", StoreState::Replaced),
         ];
         for (label, state) in labels {
             let value = u64::from(status.state == state);

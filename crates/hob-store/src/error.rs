@@ -42,6 +42,12 @@ pub enum StoreError {
         "Another hob daemon took this home over (start {theirs}; this one is start {ours}), so this one no longer writes. Stop it."
     )]
     Fenced { ours: u64, theirs: u64 },
+    /// A file of the store was deleted, moved or replaced while it was open.
+    #[error(
+        "'{}' was deleted, moved or replaced while hob used it, so hob stopped accepting work. Put it back if you moved it, then `hob restart`.",
+        file.display()
+    )]
+    Replaced { file: PathBuf },
     /// The disk or the system failed an operation; nothing of it was acknowledged.
     #[error("The disk failed to write ({0}); nothing of it was acknowledged. Try again.")]
     Io(String),
@@ -76,6 +82,7 @@ impl StoreError {
             StoreError::Full
                 | StoreError::Damaged { .. }
                 | StoreError::Fenced { .. }
+                | StoreError::Replaced { .. }
                 | StoreError::Io(_)
         )
     }
@@ -162,7 +169,8 @@ impl From<StoreError> for WireError {
             StoreError::Io(_) | StoreError::Closed => (ErrorCode::ServiceUnavailable, true),
             StoreError::Damaged { .. }
             | StoreError::NewerSchema { .. }
-            | StoreError::Fenced { .. } => (ErrorCode::ServiceUnavailable, false),
+            | StoreError::Fenced { .. }
+            | StoreError::Replaced { .. } => (ErrorCode::ServiceUnavailable, false),
             StoreError::Internal(_) => (ErrorCode::Internal, false),
         };
         let wire = WireError::new(code, error.to_string());

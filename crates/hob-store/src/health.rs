@@ -1,7 +1,7 @@
 //! Whether the store takes writes now, and what start-up found. One place that writer, readers and
 //! checks report to, and that `daemon.status` reads.
 //!
-//! Invariant: a damaged or fenced store never becomes ready again; a full one does.
+//! Invariant: a damaged, fenced or replaced store never becomes ready again; a full one does.
 
 use crate::error::StoreError;
 use hob_wire::rooms::daemon::StoreState;
@@ -37,7 +37,10 @@ impl Health {
     pub(crate) fn note(&self, error: &StoreError) {
         let is_lasting = matches!(
             error,
-            StoreError::Damaged { .. } | StoreError::Fenced { .. } | StoreError::Closed
+            StoreError::Damaged { .. }
+                | StoreError::Fenced { .. }
+                | StoreError::Replaced { .. }
+                | StoreError::Closed
         );
         let is_full = *error == StoreError::Full;
         let mut inner = self.inner();
@@ -77,6 +80,7 @@ impl Health {
             None | Some(StoreError::Closed) => StoreState::Ready,
             Some(StoreError::Full) => StoreState::Full,
             Some(StoreError::Fenced { .. }) => StoreState::Fenced,
+            Some(StoreError::Replaced { .. }) => StoreState::Replaced,
             Some(_) => StoreState::Damaged,
         };
         let message = inner.refusal.as_ref().map(ToString::to_string);

@@ -36,6 +36,7 @@ mod lanes;
 mod loops;
 mod mark;
 mod migrations;
+mod opened_files;
 mod opening;
 mod outputs;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::blobs::Blobs;
 use crate::health::Health;
 use crate::lanes::Lanes;
+use crate::opened_files::OpenedFiles;
 use crate::readers::Readers;
 use hob_bus::LogBounds;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,7 @@ pub(crate) struct Shared {
     pub(crate) health: Arc<Health>,
     pub(crate) readers: Arc<Readers>,
     pub(crate) blobs: Arc<Blobs>,
+    pub(crate) files: OpenedFiles,
     /// A std mutex, because it is held for a few lines without await.
     bounds: Mutex<LogBounds>,
 }
@@ -23,6 +25,7 @@ pub(crate) struct SharedParts {
     pub(crate) health: Arc<Health>,
     pub(crate) readers: Arc<Readers>,
     pub(crate) blobs: Blobs,
+    pub(crate) files: OpenedFiles,
     pub(crate) bounds: LogBounds,
 }
 
@@ -33,6 +36,7 @@ impl Shared {
             health: parts.health,
             readers: parts.readers,
             blobs: Arc::new(parts.blobs),
+            files: parts.files,
             bounds: Mutex::new(parts.bounds),
         }
     }

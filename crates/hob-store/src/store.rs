@@ -5,6 +5,7 @@ use crate::check::{self, Verdict};
 use crate::error::StoreError;
 use crate::events;
 use crate::migrations::SCHEMA;
+use crate::opened_files::OpenedFiles;
 use crate::opening;
 use crate::retention::LIMITS;
 use crate::rules;
@@ -76,6 +77,7 @@ impl Store {
             health: opened.health,
             readers: opened.readers,
             blobs: Blobs::new(&database, epoch),
+            files: OpenedFiles::remember(&database),
             bounds: opened.bounds,
         }));
         let writer = Writer::new(WriterParts {
@@ -140,7 +142,12 @@ impl Store {
     }
 
     pub fn status(&self) -> StoreStatus {
-        let (state, message, findings) = self.0.shared.health.report();
+        let shared = &self.0.shared;
+        // Nothing may have been written since a file went away: ask now, not at the next commit.
+        if let Err(error) = shared.files.check() {
+            shared.health.note(&error);
+        }
+        let (state, message, findings) = shared.health.report();
         StoreStatus {
             state,
             message,

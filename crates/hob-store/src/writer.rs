@@ -214,6 +214,8 @@ impl Writer {
         failpoint::reach("store.commit.before");
         batch.control("COMMIT")?;
         failpoint::reach("store.commit.after");
+        // The commit may have gone into a file that the next start does not find.
+        self.shared.files.check()?;
         Ok(Committed {
             last_seq: batch.last_seq,
             trimmed_to: batch.trimmed_to,
@@ -266,6 +268,7 @@ impl Writer {
 
     /// Reopens the database and publishes what was committed before the failure and not shown.
     fn revive(&mut self) -> Result<(), StoreError> {
+        self.shared.files.check()?;
         self.disk.reopen()?;
         let path = self.disk.path().to_owned();
         let Some(connection) = self.disk.connection() else {

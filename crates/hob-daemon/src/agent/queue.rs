@@ -380,6 +380,9 @@ async fn bury(shared: &Shared, mut row: RunRow) -> Result<RunView, StoreError> {
 fn is_final(error: &StoreError) -> bool {
     matches!(
         error,
-        StoreError::Closed | StoreError::Fenced { .. } | StoreError::Damaged { .. }
+        StoreError::Closed
+            | StoreError::Fenced { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::Replaced { .. }
     )
 }

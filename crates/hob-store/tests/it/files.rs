@@ -322,3 +322,62 @@ async fn after_an_unclean_end_the_whole_file_is_looked_at() {
     assert!(refused.to_string().contains("hob.db"));
     store.close().await;
 }
+
+/// What somebody did to a file of an open store.
+#[derive(Clone, Copy, Debug)]
+enum Tampering {
+    Deleted,
+    Moved,
+    /// Another file with the same content stands in its place.
+    Copied,
+}
+
+fn tamper(home: &Home, name: &str, tampering: Tampering) {
+    let file = home.file(name);
+    let aside = home.file("aside");
+    match tampering {
+        Tampering::Deleted => fs::remove_file(&file).unwrap(),
+        Tampering::Moved => fs::rename(&file, &aside).unwrap(),
+        Tampering::Copied => {
+            fs::copy(&file, &aside).unwrap();
+            fs::rename(&aside, &file).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_acknowledged_once_a_file_is_not_the_one_that_was_opened() {
+    for name in ["hob.db", "hob.db-wal", "hob.db.lock"] {
+        for tampering in [Tampering::Deleted, Tampering::Moved, Tampering::Copied] {
+            let home = Home::new();
+            fs::write(home.file("hob.db.lock"), "1          lived\n").unwrap();
+            let store = home.open();
+            store.create("s").await;
+            store.send("s", "before").await;
+            tamper(&home, name, tampering);
+            let refused = store.send_message(text_to("s", "after")).await.unwrap_err();
+            let StoreError::Replaced { file } = &refused else {
+                panic!("{name} {tampering:?}: {refused:?}");
+            };
+            assert_eq!(*file, home.file(name));
+            assert_eq!(store.status().state, StoreState::Replaced);
+            let again = store.send_message(text_to("s", "again")).await.unwrap_err();
+            assert_eq!(again, refused, "it never becomes ready by itself");
+            store.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_idle_store_says_that_its_files_are_gone() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    assert_eq!(store.status().state, StoreState::Ready);
+    fs::remove_file(home.database()).unwrap();
+    let status = store.status();
+    assert_eq!(status.state, StoreState::Replaced);
+    let message = status.message.unwrap_or_default();
+    assert!(message.contains("hob.db"), "{message}");
+    store.close().await;
+}

@@ -61,6 +61,8 @@ pub enum StoreState {
     Damaged,
     /// Another daemon took this home over: reads only, for good.
     Fenced,
+    /// A file of the store was deleted, moved or replaced: reads only, until a restart.
+    Replaced,
 }
 
 /// `run/daemon.json`: how a client finds the daemon of a home.
