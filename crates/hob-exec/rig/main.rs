@@ -23,10 +23,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// `parent PATH FOLDER SCRIPT`: runs the script in a sandbox (`PATH` says where bubblewrap is
-/// looked for) and waits.
+/// `parent PATH FOLDER SCRIPT [HIDDEN]`: runs the script in a sandbox (`PATH` says where bubblewrap
+/// is looked for) that does not show `HIDDEN`, and waits.
 fn parent(arguments: &[OsString]) -> Result<(), Box<dyn Error>> {
-    let [search, folder, script] = arguments else {
+    let [search, folder, script, hidden @ ..] = arguments else {
         return Err("wrong arguments".into());
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -38,12 +38,13 @@ fn parent(arguments: &[OsString]) -> Result<(), Box<dyn Error>> {
         let facts = hob_exec::spawner::probe(&shim, &found).await?;
         let spawner = Spawner::new(SpawnerParts {
             shim,
-            env: Env::default(),
+            env: Env::from_pairs([("PATH", "/usr/bin:/bin")]),
             tasks: Tasks::new(),
             facts: Some(facts),
         });
         let folder = PathBuf::from(folder);
-        let policy = Policy::workspace(std::slice::from_ref(&folder), None, Vec::new());
+        let hidden = hidden.iter().map(PathBuf::from).collect();
+        let policy = Policy::workspace(std::slice::from_ref(&folder), None, hidden);
         let argv = vec!["bash".into(), "-c".into(), script.clone()];
         let child = spawner
             .spawn(Plan::new(argv, folder, Walls::Policy(policy)))

@@ -1,12 +1,11 @@
-//! What this machine can enforce, found out once by trying it, and which level a policy needs.
+//! What this machine can enforce, found out once by trying it, and which level that gives.
 //!
 //! Invariant: a level is named only after it worked here; a rule it cannot hold is an error with
 //! the rule's name and the remedy.
 
 use crate::error::ExecError;
-use crate::plan::Policy;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What stands between a child and the machine. Part of every result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub enum Level {
     /// Namespaces of its own by bubblewrap, with the filter of system calls.
     Bubblewrap,
-    /// Landlock and the filter of system calls; where the kernel lets us, mounts of its own too.
+    /// Landlock, the filter of system calls, and read-only mounts of its own.
     Landlock,
     /// Nothing.
     None,
@@ -51,7 +50,7 @@ pub struct Facts {
     pub bubblewrap_problem: Option<String>,
     /// The version of Landlock's interface; 0 when the kernel has none.
     pub landlock_abi: i32,
-    /// Whether the shim may make mounts of its own for a child.
+    /// Whether the shim may make read-only mounts for a child. Without them Landlock is not used.
     pub namespaces: bool,
     pub processes: Bound,
 }
@@ -64,56 +63,51 @@ impl Facts {
     pub fn level(&self) -> Level {
         if self.bubblewrap.is_some() {
             Level::Bubblewrap
-        } else if self.landlock_abi >= LANDLOCK_ABI_MIN {
+        } else if self.landlock_abi >= LANDLOCK_ABI_MIN && self.namespaces {
             Level::Landlock
         } else {
             Level::None
         }
     }
 
-    /// The level for this policy, whose paths are canonical; or the first rule that would not hold.
-    pub fn choose(&self, policy: &Policy) -> Result<Level, ExecError> {
+    /// The level of every policy, or the rule that would not hold.
+    pub fn choose(&self) -> Result<Level, ExecError> {
         let level = self.level();
-        let refuse = |rule: String| {
-            Err(ExecError::Unenforceable {
-                rule,
-                level,
-                remedy: self.remedy(),
-            })
-        };
-        if level == Level::None {
-            return refuse("a sandbox".to_owned());
-        }
-        if level == Level::Bubblewrap || self.namespaces {
+        if level != Level::None {
             return Ok(level);
         }
-        // Landlock alone adds up what it allows: inside a tree that may be changed it can take
-        // nothing back, and it does not see who connects to a socket in the file system.
-        let inside = |path: &Path| policy.write.iter().any(|root| path.starts_with(root));
-        if let Some(path) = policy.protected.iter().find(|path| inside(path)) {
-            return refuse(format!(
-                "'{}' staying as it is inside a writable folder",
-                path.display()
-            ));
-        }
-        if let Some(path) = policy.hidden.iter().find(|path| inside(path)) {
-            return refuse(format!(
-                "'{}' unseen inside a writable folder",
-                path.display()
-            ));
-        }
-        if policy.unix_sockets && !policy.hidden.is_empty() {
-            return refuse("hidden sockets unreachable while unix sockets are granted".to_owned());
-        }
-        Ok(level)
+        let rule = if self.lacks_only_mounts() {
+            // Landlock does not govern modes, times and attributes; only a read-only mount does.
+            "that files outside the workspace keep their modes and times"
+        } else {
+            "a sandbox"
+        };
+        Err(ExecError::Unenforceable {
+            rule: rule.to_owned(),
+            level,
+            remedy: self.remedy(),
+        })
+    }
+
+    /// Whether Landlock works and is refused because the shim may not make mounts.
+    pub fn lacks_only_mounts(&self) -> bool {
+        self.landlock_abi >= LANDLOCK_ABI_MIN && !self.namespaces
     }
 
     /// What would give this machine the strongest level.
     pub fn remedy(&self) -> String {
-        match &self.bubblewrap_problem {
+        let mut remedy = match &self.bubblewrap_problem {
             Some(problem) => format!("Install bubblewrap (`apt install bubblewrap`): {problem}"),
             None => "Install bubblewrap (`apt install bubblewrap`).".to_owned(),
+        };
+        if self.lacks_only_mounts() {
+            remedy.push_str(
+                " Or let this user make namespaces (`sysctl kernel.unprivileged_userns_clone=1`, \
+                 on Ubuntu `sysctl kernel.apparmor_restrict_unprivileged_userns=0`; in a \
+                 container, allow `unshare`, `mount` and `mount_setattr`).",
+            );
         }
+        remedy
     }
 }
 

@@ -25,6 +25,7 @@ pub mod detached;
 pub mod environment;
 pub mod error;
 pub mod handover;
+mod identity;
 pub mod level;
 pub mod order;
 pub mod output;

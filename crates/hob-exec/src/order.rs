@@ -31,7 +31,6 @@ pub(crate) struct Order {
     /// None: no sandbox.
     pub(crate) policy: Option<Policy>,
     pub(crate) bubblewrap: Option<PathBuf>,
-    pub(crate) namespaces: bool,
     pub(crate) processes: Bound,
     pub(crate) limits: Limits,
     pub(crate) deadline_ms: Option<u64>,

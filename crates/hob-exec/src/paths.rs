@@ -4,8 +4,14 @@
 //! exists, so that no rule is written for one place and holds for another.
 
 use crate::error::ExecError;
+use crate::identity;
 use crate::plan::{Plan, Policy, Walls};
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// As many as the kernel follows.
+const LINKS_MAX: usize = 40;
 
 /// Resolves the plan's folder and its policy.
 pub(crate) fn settle(plan: &mut Plan) -> Result<(), ExecError> {
@@ -34,12 +40,15 @@ fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
             .map_err(|error| ExecError::Policy(format!("'{}': {error}.", tree.display())))?;
     }
     for path in &mut policy.hidden {
+        refuse_links(&policy.write, path, "hidden")?;
         *path = resolve(path)?;
     }
-    keep_outermost(&mut policy.hidden);
     for path in &mut policy.protected {
+        refuse_links(&policy.write, path, "protected")?;
         *path = settle_protected(path)?;
     }
+    identity::settle(policy)?;
+    keep_outermost(&mut policy.hidden);
     let refuse = |what: &str, path: &Path| {
         let path = path.display();
         Err(ExecError::Policy(format!("'{path}' {what}.")))
@@ -62,6 +71,53 @@ fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
 fn keep_outermost(paths: &mut Vec<PathBuf>) {
     paths.sort();
     paths.dedup_by(|inner, outer| inner.starts_with(outer));
+}
+
+/// No symbolic link in a writable root may lie on the way to a hidden or protected path: nothing
+/// can be mounted on a link, so a command could point it elsewhere, and the next command would be
+/// given rules for that other place.
+fn refuse_links(roots: &[PathBuf], path: &Path, what: &str) -> Result<(), ExecError> {
+    match link_in(roots, path) {
+        Some(link) => Err(ExecError::Policy(format!(
+            "'{}' is {what} and leads through the symbolic link '{}', which a command could \
+             replace. Make the link a plain folder, or use another workspace.",
+            path.display(),
+            link.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The first symbolic link on the way to a path, its own last name included, that lies in a
+/// writable root. Links that lead to links are followed one by one.
+fn link_in(roots: &[PathBuf], path: &Path) -> Option<PathBuf> {
+    let mut place = PathBuf::from("/");
+    let mut steps: VecDeque<OsString> = path.iter().map(OsString::from).collect();
+    let mut followed = 0;
+    while let Some(step) = steps.pop_front() {
+        if step == ".." {
+            place.pop();
+            continue;
+        }
+        // A step `/` starts again at the top; `.` stays.
+        let next = if step == "." {
+            place.clone()
+        } else {
+            place.join(&step)
+        };
+        let Ok(target) = std::fs::read_link(&next) else {
+            place = next;
+            continue;
+        };
+        followed += 1;
+        if followed > LINKS_MAX || roots.iter().any(|root| place.starts_with(root)) {
+            return Some(next);
+        }
+        for part in target.iter().rev() {
+            steps.push_front(part.to_owned());
+        }
+    }
+    None
 }
 
 /// A protected path keeps its own name: what must not be replaced is that entry. As a symbolic

@@ -55,6 +55,44 @@ fn contradictions_are_refused() {
 }
 
 #[test]
+fn a_link_that_a_command_could_replace_is_refused_on_the_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let top = folder.path().canonicalize().expect("there");
+    let root = top.join("work");
+    std::fs::create_dir_all(root.join("real/hob")).expect("made");
+    std::fs::create_dir_all(top.join("outside")).expect("made");
+    symlink("real", root.join("link")).expect("made");
+    symlink(root.join("link"), top.join("outside/door")).expect("made");
+    symlink("nowhere", root.join("dead")).expect("made");
+    let roots = [root.clone()];
+    for hidden in [
+        root.join("link/hob"),
+        top.join("outside/door/hob"),
+        top.join("outside/../work/link"),
+        root.join("dead/hob"),
+    ] {
+        let found = settled(&root, Policy::workspace(&roots, None, vec![hidden.clone()]));
+        let Err(ExecError::Policy(reason)) = found else {
+            panic!("{}: {found:?}", hidden.display());
+        };
+        assert!(reason.contains("symbolic link"), "{reason}");
+    }
+    for protected in [root.join("link/.git"), root.join("dead/.git")] {
+        let mut policy = Policy::workspace(&roots, None, Vec::new());
+        policy.protected = vec![protected];
+        let found = settled(&root, policy);
+        assert!(matches!(found, Err(ExecError::Policy(_))), "{found:?}");
+    }
+    // The same link is no matter while nobody can replace it.
+    let mut looking = Policy::workspace(&[], None, vec![top.join("outside/door/hob")]);
+    let found = settled(&root, looking.clone()).expect("sound");
+    assert_eq!(found.hidden, [root.join("real/hob")]);
+    looking.write = vec![top.join("outside")];
+    let found = settled(&root, looking);
+    assert!(matches!(found, Err(ExecError::Policy(_))), "{found:?}");
+}
+
+#[test]
 fn a_run_starts_where_it_can_see() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("there");

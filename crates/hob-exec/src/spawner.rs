@@ -190,7 +190,7 @@ impl Spawner {
     async fn order(&self, plan: &Plan) -> Result<Order, ExecError> {
         let facts = self.facts().await?;
         let (level, policy) = match &plan.walls {
-            Walls::Policy(policy) => (facts.choose(policy)?, Some(policy.clone())),
+            Walls::Policy(policy) => (facts.choose()?, Some(policy.clone())),
             Walls::Unsandboxed { reason } => {
                 tracing::info!(reason, command = shown(&plan.argv), "started unsandboxed");
                 (Level::None, None)
@@ -204,7 +204,6 @@ impl Spawner {
             level,
             policy,
             bubblewrap: facts.bubblewrap.clone(),
-            namespaces: facts.namespaces,
             processes: facts.processes,
             limits: plan.limits,
             deadline_ms: plan.deadline.and_then(milliseconds),

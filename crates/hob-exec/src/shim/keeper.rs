@@ -9,7 +9,7 @@ use super::placeholder::Placeholders;
 use super::start::{self, Pipes, Started};
 use super::{sys, tree};
 use crate::error::ExecError;
-use crate::level::{Bound, Level};
+use crate::level::Bound;
 use crate::order::{
     self, COMMAND_CANCEL, COMMAND_KILL, Cause, Ended, Ending, Order, Report, Usage,
 };
@@ -19,7 +19,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::Signal;
 use std::io::{self, IoSliceMut, Read};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const WATCH_PRIORITY: i32 = -20;
@@ -28,8 +28,6 @@ const WATCH_DISK: Duration = Duration::from_millis(200);
 const GRACE_STEP: Duration = Duration::from_millis(15);
 /// The most that bubblewrap says about its sandbox.
 const STATUS_BYTES_MAX: u64 = 64 * 1024;
-/// Entries of a temporary folder that are added up.
-const SCRATCH_ENTRIES_MAX: usize = 20_000;
 
 pub(super) fn run() -> io::Result<()> {
     sys::close_on_exec()?;
@@ -100,10 +98,8 @@ impl Keeper {
             .deadline_ms
             .map(|after| Instant::now() + Duration::from_millis(after));
         let placeholders = match &mut order.policy {
-            Some(policy) if can_mount(order.level, order.namespaces) => {
-                Placeholders::make(policy).map_err(failed)?
-            }
-            _ => Placeholders::default(),
+            Some(policy) => Placeholders::make(policy).map_err(failed)?,
+            None => Placeholders::default(),
         };
         if order.processes == Bound::Watched {
             // Whoever counts must not wait in line with those it counts; only root is above
@@ -149,9 +145,6 @@ impl Keeper {
         let cause = self.watch();
         self.end(cause);
         let failure = self.bubblewrap_failure(cause);
-        if let Some(scratch) = &self.started.scratch {
-            let _ = std::fs::remove_dir_all(scratch);
-        }
         if let Some(cage) = &self.cage {
             cage.remove();
         }
@@ -283,7 +276,7 @@ impl Keeper {
         self.started.status.is_some()
     }
 
-    /// Whether every disk the run may write to has room, and its temporary folder is not too full.
+    /// Whether every disk the run may write to has room.
     fn has_room(&self) -> bool {
         let Some(policy) = &self.order.policy else {
             return false;
@@ -294,8 +287,7 @@ impl Keeper {
                 found.f_bavail.saturating_mul(found.f_frsize) >= limits.disk_free_bytes
             })
         };
-        let fits = |scratch: &PathBuf| size(scratch) <= limits.tmp_bytes;
-        policy.write.iter().all(roomy) && self.started.scratch.iter().all(fits)
+        policy.write.iter().all(roomy)
     }
 
     /// Bubblewrap says how the program ended only if its sandbox stood.
@@ -317,33 +309,4 @@ fn note(reaped: &sys::Reaped, main: i32, ended: &mut Option<Ended>, usage: &mut 
     usage.cpu_user_ms += reaped.usage.cpu_user_ms;
     usage.cpu_system_ms += reaped.usage.cpu_system_ms;
     usage.peak_bytes = usage.peak_bytes.max(reaped.usage.peak_bytes);
-}
-
-fn can_mount(level: Level, namespaces: bool) -> bool {
-    level == Level::Bubblewrap || (level == Level::Landlock && namespaces)
-}
-
-/// What the files below a folder take on disk, as far as it is added up.
-fn size(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    const BLOCK_BYTES: u64 = 512;
-    let mut total = 0_u64;
-    let mut folders = vec![folder.to_owned()];
-    let mut entries = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            entries += 1;
-            let Ok(found) = entry.metadata() else {
-                continue;
-            };
-            total = total.saturating_add(found.blocks().saturating_mul(BLOCK_BYTES));
-            if found.is_dir() {
-                folders.push(entry.path());
-            }
-            if entries == SCRATCH_ENTRIES_MAX {
-                return u64::MAX;
-            }
-        }
-    }
-    total
 }

@@ -7,7 +7,6 @@
 //! Invariant: no rule covers a hidden path, except one inside a writable root, which is covered by
 //! a mount (`namespace`); rules follow no symbolic link.
 
-use crate::order::Order;
 use crate::plan::Policy;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
@@ -49,7 +48,7 @@ struct Grant {
 }
 
 /// Restricts the calling process for good. `scratch` are the run's own temporary folders.
-pub(super) fn restrict(order: &Order, policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
+pub(super) fn restrict(policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI_ASKED))
@@ -64,7 +63,7 @@ pub(super) fn restrict(order: &Order, policy: &Policy, scratch: &[PathBuf]) -> i
     }
     let ruleset = ruleset.scope(scope).map_err(io::Error::other)?;
     let mut created = ruleset.create().map_err(io::Error::other)?;
-    for grant in grants(order, policy, scratch)? {
+    for grant in grants(policy, scratch)? {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // What vanished since it was listed needs no rule.
         let Ok(folder) = rustix::fs::open(&grant.path, flags, Mode::empty()) else {
@@ -94,7 +93,7 @@ pub(super) fn restrict(order: &Order, policy: &Policy, scratch: &[PathBuf]) -> i
     }
 }
 
-fn grants(order: &Order, policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec<Grant>> {
+fn grants(policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec<Grant>> {
     let mut read = Vec::new();
     let special: Vec<PathBuf> = SPECIAL.iter().map(PathBuf::from).collect();
     for tree in &policy.read {
@@ -108,13 +107,8 @@ fn grants(order: &Order, policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec
     }
     let mut write: Vec<PathBuf> = SPECIAL_WRITE.iter().map(PathBuf::from).collect();
     write.extend_from_slice(scratch);
-    for root in &policy.write {
-        if order.namespaces {
-            write.push(root.clone());
-        } else {
-            carve(root, &policy.hidden, &mut write)?;
-        }
-    }
+    // What is protected or hidden in them is covered by a mount.
+    write.extend_from_slice(&policy.write);
     let grant = |write: bool| move |path| Grant { path, write };
     Ok(read
         .into_iter()

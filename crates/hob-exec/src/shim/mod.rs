@@ -7,6 +7,7 @@
 //! - `tree`, `cage`: finding and ending every descendant, by `/proc` and by cgroup
 //! - `census`: how many processes a run has, where the kernel does not count them
 //! - `placeholder`: what stands where a protected path does not exist
+//! - `read_only`: mounts through which nothing can be changed
 //! - `probe`: what this machine can enforce, by trying it
 //! - `sys`: the system calls that need raw memory
 //!
@@ -22,6 +23,7 @@ mod limits;
 mod namespace;
 mod placeholder;
 mod probe;
+mod read_only;
 mod seccomp;
 mod start;
 mod sys;

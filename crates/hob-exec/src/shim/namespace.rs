@@ -1,18 +1,17 @@
-//! Mounts of the child's own, made by the shim where bubblewrap is missing and the kernel lets us:
-//! they keep protected paths read-only inside writable roots, cover what is hidden there, and give
-//! the run a `/tmp` with a bound. Landlock, applied afterwards, forbids to change any mount.
+//! Mounts of the child's own, made by the shim where bubblewrap is missing: the whole file system
+//! is read-only but for writable roots, protected paths are read-only inside those, what is hidden
+//! is covered, and the run has a `/tmp` with a bound. Landlock, applied afterwards, forbids to
+//! change any mount.
 //!
 //! Invariant: run in the forked child only; the machine's own mounts are never touched.
 
-use super::sys;
+use super::{read_only, sys};
 use crate::plan::{Limits, Policy};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Folders that every run has for itself.
@@ -31,33 +30,33 @@ pub(super) fn enter() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the mounts a policy needs. The folders of [`SCRATCH`] are empty afterwards, except for
-/// granted trees inside them.
+/// Makes the mounts a policy needs: everything read-only, then what is granted to be changed. The
+/// folders of [`SCRATCH`] are empty afterwards, except for granted trees inside them.
 pub(super) fn furnish(policy: &Policy, limits: &Limits) -> io::Result<()> {
-    let granted = hold_covered(policy)?;
+    let granted = hold_granted(policy)?;
+    read_only::lock(Path::new("/"))?;
     for folder in scratch() {
         tmpfs(&folder, &format!("size={},mode=1777", limits.tmp_bytes))?;
     }
-    for (held, path) in &granted {
+    for (path, copy) in &granted {
+        // Only in the run's own folders it can be missing.
         std::fs::create_dir_all(path)?;
-        let source = format!("/proc/self/fd/{}", held.as_raw_fd());
-        rustix::mount::mount_bind_recursive(source, path)?;
+        read_only::attach(copy, path)?;
     }
     for folder in between(policy) {
         rustix::mount::mount_bind_recursive(folder, folder)?;
     }
     for path in policy.protected.iter().filter(|path| path.exists()) {
         rustix::mount::mount_bind_recursive(path, path)?;
-        read_only(path)?;
+        read_only::lock(path)?;
     }
     for path in policy.hidden.iter().filter(|path| path.exists()) {
         if path.is_dir() {
             tmpfs(path, "size=4096,mode=0500")?;
-            read_only(path)?;
         } else {
             rustix::mount::mount_bind("/dev/null", path)?;
-            read_only(path)?;
         }
+        read_only::lock(path)?;
     }
     Ok(())
 }
@@ -67,60 +66,46 @@ pub(super) fn scratch() -> Vec<PathBuf> {
     all.filter(|path| path.is_dir()).collect()
 }
 
-/// Folders between writable roots and the protected paths in them, outer ones first. Each becomes
-/// a mount point once, before what is inside it, because the folder of a mount point can be renamed
-/// and another put in its place, a mount point cannot.
+/// Folders between writable roots and the protected or hidden paths in them, outer ones first.
+/// Each becomes a mount point once, before what is inside it, because the folder of a mount point
+/// can be renamed and another put in its place, a mount point cannot. A renamed folder would also
+/// take a hidden path out of sight of the next run, which looks for it where it was.
 pub(super) fn between(policy: &Policy) -> BTreeSet<&Path> {
     let in_root = |folder: &&Path| {
         let mut roots = policy.write.iter();
         roots.any(|root| folder != root && folder.starts_with(root))
     };
-    let protected = policy.protected.iter().filter(|path| path.exists());
-    protected
+    let kept = policy.protected.iter().chain(&policy.hidden);
+    kept.filter(|path| path.exists())
         .flat_map(|path| path.ancestors().skip(1).filter(in_root))
         .collect()
 }
 
-/// Granted trees that the run's own folders would cover, held open.
-fn hold_covered(policy: &Policy) -> io::Result<Vec<(OwnedFd, PathBuf)>> {
+/// Copies of the granted trees as they are now, by their paths, so that outer ones come first:
+/// those to be changed, and those to be read that the run's own folders would cover.
+fn hold_granted(policy: &Policy) -> io::Result<BTreeMap<&Path, OwnedFd>> {
+    let mut held = BTreeMap::new();
     let covered = |path: &&PathBuf| {
-        SCRATCH
-            .iter()
-            .any(|folder| path.starts_with(folder) && path.as_path() != Path::new(folder))
+        let own = SCRATCH.iter().map(Path::new);
+        own.clone().any(|folder| path.starts_with(folder)) && !own.clone().any(|it| it == *path)
     };
-    let trees = policy.read.iter().chain(&policy.write).filter(covered);
-    let hold = |path: &PathBuf| {
-        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
-        let held = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok((held, path.clone()))
-    };
-    trees.map(hold).collect()
+    let writable = |path: &&PathBuf| policy.write.iter().any(|root| path.starts_with(root));
+    for path in policy.read.iter().filter(covered) {
+        if !writable(&path) {
+            let copy = read_only::copy_of(path)?;
+            read_only::lock_copy(&copy)?;
+            held.insert(path.as_path(), copy);
+        }
+    }
+    for path in &policy.write {
+        held.insert(path.as_path(), read_only::copy_of(path)?);
+    }
+    Ok(held)
 }
 
 fn tmpfs(path: &Path, options: &str) -> io::Result<()> {
     let options = CString::new(options)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount("tmpfs", path, "tmpfs", flags, options.as_c_str())?;
-    Ok(())
-}
-
-/// Makes a mount read-only. Flags it has already must be said again: in a user namespace they may
-/// not be taken away.
-fn read_only(path: &Path) -> io::Result<()> {
-    let has = rustix::fs::statvfs(path)?.f_flag;
-    let mut flags = MountFlags::BIND | MountFlags::RDONLY;
-    for (found, kept) in [
-        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
-        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
-        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
-    ] {
-        if has.contains(found) {
-            flags |= kept;
-        }
-    }
-    rustix::mount::mount_remount(path, flags, c"")?;
     Ok(())
 }

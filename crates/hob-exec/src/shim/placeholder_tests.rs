@@ -58,3 +58,109 @@ fn a_deep_path_is_protected_by_its_first_missing_folder() {
     made.remove();
     assert!(!root.path().join(".config").exists());
 }
+
+/// The names below a folder, however deep.
+fn names(root: &Path) -> Vec<String> {
+    let entries = fs::read_dir(root).expect("readable").flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_plain_home_is_as_it_was_afterwards() {
+    let root = tempfile::tempdir().expect("a folder");
+    let home = root.path();
+    let hidden = vec![home.join(".config/hob"), home.join(".local/share/hob")];
+    let mut policy = Policy::workspace(&[home.to_owned()], Some(home), hidden);
+    let made = Placeholders::make(&mut policy).expect("no parent is needed");
+    for (name, is_file) in [
+        (".profile", true),
+        (".bashrc", true),
+        (".gitconfig", true),
+        (".ssh", false),
+        (".git", false),
+        (".config", false),
+        (".local", false),
+    ] {
+        let found = fs::symlink_metadata(home.join(name)).expect(name);
+        assert_eq!(found.is_file(), is_file, "{name}");
+        assert!(policy.protected.contains(&home.join(name)), "{name}");
+    }
+    assert!(policy.protected.iter().all(|path| path.exists()));
+    assert!(names(&home.join(".config")).is_empty(), "nothing is nested");
+    made.remove();
+    assert_eq!(names(home), Vec::<String>::new());
+}
+
+#[test]
+fn two_runs_at_once_leave_nothing_either() {
+    let root = tempfile::tempdir().expect("a folder");
+    let home = root.path();
+    let policy = || Policy::workspace(&[home.to_owned()], Some(home), vec![home.join(".x/hob")]);
+    let (mut one, mut other) = (policy(), policy());
+    let first = Placeholders::make(&mut one).expect("made");
+    let second = Placeholders::make(&mut other).expect("held");
+    assert_eq!(one.protected, other.protected);
+    first.remove();
+    assert!(home.join(".config").is_dir() && home.join(".profile").is_file());
+    second.remove();
+    assert_eq!(names(home), Vec::<String>::new());
+}
+
+#[test]
+fn a_failure_leaves_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut policy = policy(root.path());
+    let long = "x".repeat(300);
+    policy.protected = vec![root.path().join(".git"), root.path().join(long)];
+    let error = Placeholders::make(&mut policy).expect_err("too long a name");
+    assert!(error.to_string().contains("cannot be kept"), "{error}");
+    assert_eq!(names(root.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_killed_shim_left_is_removed_by_the_next_run() {
+    let root = tempfile::tempdir().expect("a folder");
+    let home = root.path();
+    let policy = || Policy::workspace(&[home.to_owned()], Some(home), Vec::new());
+    drop(Placeholders::make(&mut policy()).expect("made"));
+    assert!(names(home).len() > 5, "control: nobody removed them");
+    // As one is between its making and its stamp.
+    create(&home.join(".inputrc"), Kind::File).expect("made");
+    let mut next = policy();
+    next.protected.push(home.join(".inputrc"));
+    Placeholders::make(&mut next).expect("held").remove();
+    assert_eq!(names(home), Vec::<String>::new());
+}
+
+#[test]
+fn files_of_the_person_stay_however_empty() {
+    let root = tempfile::tempdir().expect("a folder");
+    let home = root.path();
+    fs::write(home.join(".profile"), "").expect("written");
+    let read_only = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o444));
+    fs::set_permissions(home.join(".profile"), read_only).expect("set");
+    fs::create_dir(home.join(".ssh")).expect("made");
+    let mut policy = Policy::workspace(&[home.to_owned()], Some(home), Vec::new());
+    let made = Placeholders::make(&mut policy).expect("made");
+    // What is put into a placeholder from outside is the person's, too.
+    fs::write(home.join(".bashrc"), "# mine").expect("written");
+    fs::write(home.join(".git/HEAD"), "x").expect("written");
+    made.remove();
+    assert_eq!(names(home), [".bashrc", ".git", ".profile", ".ssh"]);
+}
+
+#[test]
+fn a_file_in_the_way_is_protected_itself() {
+    let root = tempfile::tempdir().expect("a folder");
+    fs::write(root.path().join(".config"), "a file").expect("written");
+    let mut policy = policy(root.path());
+    policy.protected = vec![root.path().join(".config/autostart")];
+    let made = Placeholders::make(&mut policy).expect("made");
+    assert_eq!(policy.protected, [root.path().join(".config")]);
+    made.remove();
+    assert_eq!(names(root.path()), [".config"]);
+}

@@ -44,17 +44,14 @@ fn facts(path: &OsStr) -> Facts {
         processes: bound(),
     };
     if abi >= LANDLOCK_ABI_MIN {
-        facts.namespaces = trial(Level::Landlock, None, true).is_ok();
-        if !facts.namespaces && trial(Level::Landlock, None, false).is_err() {
-            facts.landlock_abi = 0;
-        }
+        facts.namespaces = trial(Level::Landlock, None).is_ok();
     }
     facts
 }
 
 fn bubblewrap(path: &OsStr) -> Result<PathBuf, String> {
     let program = find_in(path, "bwrap").ok_or_else(|| "it is not installed.".to_owned())?;
-    match trial(Level::Bubblewrap, Some(&program), false) {
+    match trial(Level::Bubblewrap, Some(&program)) {
         Ok(()) => Ok(program),
         Err(said) => Err(format!(
             "{} is installed and does not work here: {}",
@@ -78,7 +75,7 @@ fn bound() -> Bound {
 }
 
 /// Runs a program that does nothing behind all walls of a level.
-fn trial(level: Level, bubblewrap: Option<&Path>, namespaces: bool) -> Result<(), String> {
+fn trial(level: Level, bubblewrap: Option<&Path>) -> Result<(), String> {
     let path = OsString::from("/usr/bin:/bin:/run/current-system/sw/bin");
     let order = Order {
         argv: vec![OsString::from("true")],
@@ -87,7 +84,6 @@ fn trial(level: Level, bubblewrap: Option<&Path>, namespaces: bool) -> Result<()
         level,
         policy: Some(Policy::workspace(&[], None, Vec::new())),
         bubblewrap: bubblewrap.map(Path::to_owned),
-        namespaces,
         processes: Bound::Watched,
         limits: Limits::default(),
         deadline_ms: None,
@@ -108,9 +104,6 @@ fn trial(level: Level, bubblewrap: Option<&Path>, namespaces: bool) -> Result<()
     let started = start::start(&order, order.policy.as_ref(), None, pipes);
     let started = started.map_err(|error| error.to_string())?;
     let outcome = outcome(started.pid);
-    if let Some(scratch) = started.scratch {
-        let _ = std::fs::remove_dir_all(scratch);
-    }
     if outcome == Some(Ended::Code(0)) {
         return Ok(());
     }

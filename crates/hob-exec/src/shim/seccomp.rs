@@ -180,17 +180,26 @@ fn families(sockets: Sockets) -> io::Result<Vec<SeccompRule>> {
     Ok(vec![rule(others)?, rule(netlink)?])
 }
 
-/// Pairs are for a program and its own children, so streams stay. A pair of datagram sockets
-/// could be pointed at any socket in the file system afterwards.
+/// Pairs are for a program and its own children, so the connected kinds stay: neither a stream nor
+/// a sequence of packets can be pointed at another socket afterwards. A datagram socket can, and
+/// the kernel makes one of `SOCK_RAW` too, so all that is not listed is refused.
 fn pairs() -> io::Result<Vec<SeccompRule>> {
-    const KIND_MASK: u64 = 0xf;
+    const KINDS: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+    const FLAGS: [libc::c_int; 4] = [
+        0,
+        libc::SOCK_CLOEXEC,
+        libc::SOCK_NONBLOCK,
+        libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+    ];
+    let allowed = KINDS
+        .iter()
+        .flat_map(|kind| FLAGS.iter().map(move |flags| kind | flags));
+    let others = allowed
+        .map(|kind| when(1, SeccompCmpOp::Ne, number(kind)))
+        .collect::<io::Result<Vec<_>>>()?;
     Ok(vec![
         rule(vec![when(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?])?,
-        rule(vec![when(
-            1,
-            SeccompCmpOp::MaskedEq(KIND_MASK),
-            number(libc::SOCK_DGRAM),
-        )?])?,
+        rule(others)?,
     ])
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: between the fork and the program stands every wall of the level; if one fails, the
 //! program never runs and the failure has a sentence.
 
-use super::{bubblewrap, cage, cage::Cage, landlock, limits, namespace, seccomp, sys};
+use super::{bubblewrap, cage, cage::Cage, landlock, limits, namespace, read_only, seccomp, sys};
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
 use crate::order::Order;
@@ -39,8 +39,6 @@ pub(super) struct Started {
     pub(super) pid: i32,
     /// What bubblewrap says about its sandbox.
     pub(super) status: Option<File>,
-    /// A folder to remove afterwards.
-    pub(super) scratch: Option<PathBuf>,
 }
 
 /// Starts the program. `policy` is the order's own, with placeholders in it.
@@ -70,7 +68,11 @@ pub(super) fn start(
     .map_err(failed)?;
     run.prepare(order, cage, tells).map_err(failed)?;
     let mut command = run.command;
-    command.stdin(Stdio::from(pipes.stdin));
+    let stdin = match policy {
+        Some(_) => read_only::without_metadata_rights(pipes.stdin),
+        None => pipes.stdin,
+    };
+    command.stdin(Stdio::from(stdin));
     command.stdout(Stdio::from(pipes.stdout));
     command.stderr(Stdio::from(pipes.stderr));
     let spawned = command.spawn();
@@ -80,14 +82,10 @@ pub(super) fn start(
         Ok(child) => Ok(Started {
             pid: i32::try_from(child.id()).unwrap_or(i32::MAX),
             status: run.status,
-            scratch: run.scratch,
         }),
         Err(error) => {
             let mut trouble = String::new();
             let _ = hears.take(TROUBLE_BYTES_MAX).read_to_string(&mut trouble);
-            if let Some(scratch) = run.scratch {
-                let _ = std::fs::remove_dir_all(scratch);
-            }
             let trouble = if trouble.is_empty() {
                 error.to_string()
             } else {
@@ -105,7 +103,6 @@ struct Run {
     handed: Vec<OwnedFd>,
     walls: Box<dyn FnMut() -> io::Result<()> + Send + Sync>,
     status: Option<File>,
-    scratch: Option<PathBuf>,
 }
 
 impl Run {
@@ -122,7 +119,6 @@ impl Run {
             handed: Vec::new(),
             walls: Box::new(|| Ok(())),
             status: None,
-            scratch: None,
         }
     }
 
@@ -194,28 +190,19 @@ fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<R
 fn in_landlock(order: &Order, policy: &Policy, program: &Path) -> io::Result<Run> {
     let mut run = Run::of(program, order);
     run.command.args(order.argv.iter().skip(1));
-    let scratch = if order.namespaces {
-        namespace::scratch()
-    } else {
-        let folder = own_folder()?;
-        run.command.env("TMPDIR", &folder);
-        run.scratch = Some(folder.clone());
-        vec![folder]
-    };
+    let scratch = namespace::scratch();
     let filters = seccomp::programs(seccomp::Sockets {
         internet: policy.network,
         unix: policy.unix_sockets,
     })?;
     let (order, policy) = (order.clone(), policy.clone());
     run.walls = Box::new(move || {
-        if order.namespaces {
-            namespace::enter()?;
-            namespace::furnish(&policy, &order.limits)?;
-        }
+        namespace::enter()?;
+        namespace::furnish(&policy, &order.limits)?;
         rustix::process::chdir(&order.cwd)?;
         drop_capabilities()?;
         rustix::thread::set_no_new_privs(true)?;
-        landlock::restrict(&order, &policy, &scratch)?;
+        landlock::restrict(&policy, &scratch)?;
         let load = |filter| seccompiler::apply_filter(filter).map_err(io::Error::other);
         filters.iter().try_for_each(|filter| load(filter))
     });
@@ -265,14 +252,6 @@ fn find(order: &Order) -> Result<PathBuf, ExecError> {
     let path = order.env.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new(""), |(_, value)| value.as_os_str());
     find_in(path, name).ok_or_else(|| missing(name))
-}
-
-/// A folder for temporary files where the run cannot have a `/tmp` of its own.
-fn own_folder() -> io::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
-    let folder = PathBuf::from(format!("/tmp/hob-run-{}", std::process::id()));
-    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-    Ok(folder)
 }
 
 fn memory(content: &[u8]) -> io::Result<OwnedFd> {

@@ -2,13 +2,16 @@
 
 #![expect(
     unsafe_code,
-    reason = "rustix has no signalfd, wait4 or close_range; each call below states why it is sound"
+    reason = "rustix has no signalfd, wait4, close_range or mount_setattr; each call below states why it is sound"
 )]
 
 use crate::order::{Ended, Usage};
-use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// A process that has been waited for.
 pub(super) struct Reaped {
@@ -112,6 +115,49 @@ pub(super) fn unshare_mounts() -> io::Result<()> {
         rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
     }
     Ok(())
+}
+
+/// Makes the mount at `path` (of `folder`, which is the mount itself when the path is empty) and
+/// all mounts below it read-only.
+pub(super) fn set_read_only(folder: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+    /// `struct mount_attr` of the kernel, in its first version.
+    #[repr(C)]
+    struct MountAttributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    const MOUNT_ATTR_RDONLY: u64 = 1;
+    const AT_RECURSIVE: libc::c_int = 0x8000;
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut flags = AT_RECURSIVE;
+    if path.is_empty() {
+        flags |= libc::AT_EMPTY_PATH;
+    }
+    let attributes = MountAttributes {
+        set: MOUNT_ATTR_RDONLY,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
+    // SAFETY: both pointers are valid for reading, the second for the size that is given; the
+    // kernel keeps neither.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            folder.as_raw_fd(),
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<MountAttributes>(),
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Has `work` run in the new process before the program starts, with no signal blocked.

@@ -120,27 +120,6 @@ async fn a_file_and_a_temporary_folder_have_a_size() {
 }
 
 #[tokio::test]
-async fn without_mounts_of_its_own_the_temporary_folder_is_watched_and_removed() {
-    let mut facts = facts(hob_exec::Level::Landlock).await;
-    facts.namespaces = false;
-    let rig = Rig::with(facts);
-    let mut policy = rig.policy();
-    policy.write.clear();
-    policy.protected.clear();
-    policy.read.push(rig.work().to_owned());
-    let walls = hob_exec::Walls::Policy(policy);
-    let script = "echo $TMPDIR; head -c 30M /dev/zero > $TMPDIR/fill && echo GOT && sleep 5";
-    let mut plan = rig.plan_behind(script, walls);
-    plan.limits.tmp_bytes = 8 * MIB;
-    let exit = rig.run(plan).await;
-    assert_eq!(exit.cause, Cause::Disk, "{exit:#?}");
-    let folder = exit.stdout.text();
-    let folder = folder.lines().next().expect("named");
-    assert!(folder.starts_with("/tmp/hob-run-"), "{folder}");
-    assert!(!std::path::Path::new(folder).exists());
-}
-
-#[tokio::test]
 async fn a_disk_that_is_nearly_full_ends_the_run() {
     for rig in levels().await {
         let free = rustix::fs::statvfs(rig.work()).expect("readable");

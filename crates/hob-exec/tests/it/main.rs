@@ -6,7 +6,11 @@ mod bounds;
 #[cfg(test)]
 mod ending;
 #[cfg(test)]
+mod metadata;
+#[cfg(test)]
 mod network;
+#[cfg(test)]
+mod other_names;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]

@@ -105,6 +105,13 @@ impl Ears {
             python(&format!(
                 "s=socket.socket(socket.AF_UNIX); s.connect(\"\\0{name}\"); print(\"GOT\")"
             )),
+            // The kernel makes a datagram pair of a raw one.
+            python(&format!(
+                "a,b=socket.socketpair(socket.AF_UNIX,socket.SOCK_RAW); a.sendto(b\"x\",\"{folder}/datagram.sock\"); print(\"GOT\")"
+            )),
+            python(&format!(
+                "a,b=socket.socketpair(socket.AF_UNIX,socket.SOCK_RAW|socket.SOCK_NONBLOCK); a.connect(\"{folder}/datagram.sock\"); a.send(b\"x\"); print(\"GOT\")"
+            )),
         ]
     }
 }
@@ -186,5 +193,63 @@ async fn a_program_still_talks_to_its_own_children() {
         );
         let exit = rig.sh(&act).await;
         assert!(got(&exit), "{:?}: {exit:#?}", rig.level);
+    }
+}
+
+/// Every kind of pair but the connected ones is refused, whatever flags stand beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pairs_are_streams_or_packets_and_lead_nowhere_else() {
+    let pair = |family: i32, kind: i32| {
+        // The call itself: Python gives its own flags to what its library makes.
+        format!(
+            "python3 -c 'import ctypes; c=ctypes.CDLL(None); print(\"GOT\" if c.socketpair({family}, {kind}, 0, ctypes.create_string_buffer(8)) == 0 else \"no\")'"
+        )
+    };
+    let (unix, nonblock, cloexec) = (1, 0o4000, 0o2_000_000);
+    for rig in levels().await {
+        let ears = Ears::open(rig.work());
+        for flags in [0, nonblock, cloexec, nonblock | cloexec] {
+            for kind in [2, 3, 4, 6, 10] {
+                let act = pair(unix, kind | flags);
+                assert!(!got(&rig.sh(&act).await), "{:?}: {act}", rig.level);
+            }
+            for kind in [1, 5] {
+                let act = pair(unix, kind | flags);
+                assert!(got(&rig.sh(&act).await), "control, {:?}: {act}", rig.level);
+            }
+        }
+        for family in [2, 10, 16, 38, 40] {
+            let act = pair(family, 1);
+            assert!(!got(&rig.sh(&act).await), "{:?}: {act}", rig.level);
+        }
+        // The same call by the numbers of another interface.
+        let x32 = "python3 -c 'import ctypes; c=ctypes.CDLL(None); print(\"GOT\" if c.syscall(0x40000000 + 53, 1, 2, 0, ctypes.create_string_buffer(8)) == 0 else \"no\")'";
+        assert!(!got(&rig.sh(x32).await), "{:?}", rig.level);
+        let folder = rig.work().display();
+        for kind in ["SOCK_STREAM", "SOCK_SEQPACKET"] {
+            for deed in [
+                format!("a.connect(\"{folder}/stream.sock\")"),
+                format!("b.close(); a.connect(\"{folder}/stream.sock\")"),
+                format!("a.sendto(b\"x\",\"{folder}/datagram.sock\")"),
+            ] {
+                let act = python(&format!("a,b=socket.socketpair(1,socket.{kind}); {deed}"));
+                rig.sh(&act).await;
+                assert_eq!(ears.hits(), 0, "{:?}: {act}", rig.level);
+            }
+        }
+    }
+}
+
+/// Calls of the 32-bit interface are not filtered by number: whoever makes one is ended.
+#[tokio::test]
+#[cfg(target_arch = "x86_64")]
+async fn the_32_bit_interface_is_closed() {
+    // `mov eax, 20; int 0x80; ret`: getpid as 32-bit programs call it.
+    let act = "python3 -c 'import ctypes, mmap; m=mmap.mmap(-1, 4096, prot=7); m.write(b\"\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3\"); f=ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m))); print(\"GOT\" if f() > 0 else \"no\")'";
+    for rig in levels().await {
+        let exit = rig.sh(act).await;
+        assert!(!got(&exit), "{:?}: {exit:#?}", rig.level);
+        let free = rig.sh_free(act).await;
+        eprintln!("{:?}: without walls: {}", rig.level, free.stdout.text());
     }
 }

@@ -267,8 +267,8 @@ impl Errand {
     /// Which level the walls would have, or why they cannot stand. Blocks.
     fn level(&self, commands: &Commands, ground: &Ground) -> Result<Level, Refused> {
         let facts = tokio::runtime::Handle::current().block_on(commands.spawner.facts());
-        let policy = self.policy(ground, false)?;
-        Ok(facts?.choose(&policy)?)
+        self.policy(ground, false)?;
+        Ok(facts?.choose()?)
     }
 
     fn policy(&self, ground: &Ground, whole: bool) -> Result<hob_exec::Policy, Refused> {

@@ -28,15 +28,16 @@ fn judge(facts: &Facts) -> Finding {
         hob_exec::Level::Bubblewrap => {
             Finding::well("sandbox", format!("bubblewrap works; {processes}"))
         }
-        hob_exec::Level::Landlock if facts.namespaces => {
+        hob_exec::Level::Landlock => {
             let message = format!("Landlock and seccomp work, with mounts of its own; {processes}");
             Finding::bad(Level::Note, "sandbox", message, facts.remedy())
         }
-        hob_exec::Level::Landlock => Finding::bad(
+        hob_exec::Level::None if facts.lacks_only_mounts() => Finding::bad(
             Level::Warning,
             "sandbox",
-            "Landlock and seccomp work; without mounts of its own a folder with protected paths \
-             in it (.git) cannot be made writable, so commands in it are refused",
+            "Landlock works, but hob may not make read-only mounts here. Without them a command \
+             could change the modes and times of your files anywhere, so hob refuses to run \
+             commands",
             facts.remedy(),
         ),
         hob_exec::Level::None => Finding::bad(

@@ -20,7 +20,10 @@ fn the_strongest_is_well_and_each_step_down_says_more() {
     found.bubblewrap = None;
     assert_eq!(judge(&found).level, Level::Note);
     found.namespaces = false;
-    assert_eq!(judge(&found).level, Level::Warning);
+    let alone = judge(&found);
+    assert_eq!(alone.level, Level::Warning);
+    assert!(alone.message.contains("refuses"), "{}", alone.message);
+    assert!(alone.fix.unwrap_or_default().contains("namespaces"));
     found.landlock_abi = 0;
     let none = judge(&found);
     assert_eq!(none.level, Level::Warning);

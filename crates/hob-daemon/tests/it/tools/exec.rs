@@ -164,11 +164,11 @@ async fn walls_stand_at_both_levels() {
 #[tokio::test]
 async fn what_cannot_be_enforced_is_refused_with_the_remedy() {
     let mut weak = facts(Level::Landlock).await;
-    // Without mounts of its own, Landlock can take nothing back inside a writable folder.
+    // Without read-only mounts, Landlock keeps no metadata.
     weak.namespaces = false;
     let mut none = weak.clone();
     none.landlock_abi = 0;
-    for (facts, rule) in [(weak, "staying as it is"), (none, "a sandbox")] {
+    for (facts, rule) in [(weak, "keep their modes and times"), (none, "a sandbox")] {
         let house = house_where(facts, "");
         let done = exec(&house, "c1", json!({ "command": "touch ran" })).await;
         let text = words(&done);

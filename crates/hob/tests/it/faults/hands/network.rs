@@ -8,7 +8,7 @@ use serde_json::json;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -49,6 +49,13 @@ impl Ears {
                 count.fetch_add(1, Ordering::SeqCst);
             }
         });
+        let datagrams = UnixDatagram::bind(workspace.join("datagram.sock")).expect("a socket");
+        let count = Arc::clone(&hits);
+        thread::spawn(move || {
+            while datagrams.recv(&mut [0; 64]).is_ok() {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
         let address = SocketAddr::from_abstract_name(&ears.name).expect("a name");
         for listener in [
             UnixListener::bind(workspace.join("ear.sock")).expect("a socket"),
@@ -86,6 +93,13 @@ impl Ears {
             python(&format!(
                 "s=socket.socket(socket.AF_UNIX); s.connect('\\0{name}')"
             )),
+            // Pairs of every kind that the kernel makes datagram sockets of.
+            python("a,b=socket.socketpair(1,socket.SOCK_DGRAM); a.sendto(b'x','datagram.sock')"),
+            python("a,b=socket.socketpair(1,socket.SOCK_RAW); a.sendto(b'x','datagram.sock')"),
+            python(
+                "a,b=socket.socketpair(1,socket.SOCK_RAW|socket.SOCK_NONBLOCK); \
+                 a.connect('datagram.sock'); a.send(b'x')",
+            ),
         ]
     }
 }

@@ -1,9 +1,12 @@
 //! Faults 70, 75 and 104: a command that reaches for more power, for what hob knows, or for hob
 //! itself: its token, its socket, its own permission.
 
-use super::tools::{CANARY, LEVELS, Tools};
+use super::tools::{CANARY, LEVELS, Tools, call};
 use crate::faults::trial::Trial;
+use serde_json::json;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 #[test]
 fn f70_escape_by_privilege() {
@@ -25,6 +28,7 @@ fn f70_escape_by_privilege() {
             assert!(value.trim() == wanted || is_bounding, "{level}: {line}");
         }
         let outside = tools.outside.display().to_string();
+        let before = metadata(&tools.outside.join("secret.txt"));
         let pid = tools.rig.pid();
         for attack in [
             format!("kill -9 {pid}"),
@@ -57,6 +61,15 @@ fn f70_escape_by_privilege() {
             format!("touch {outside}/mine"),
             format!("ln {outside}/secret.txt hard && echo mine > hard"),
             format!("mv {outside}/secret.txt ."),
+            // Landlock does not govern metadata.
+            format!("chmod 644 {outside}/secret.txt"),
+            format!("chmod 640 /proc/{pid}/root{outside}/secret.txt"),
+            format!("touch -d 2001-02-03 {outside}/secret.txt"),
+            format!("chgrp $(id -g) {outside}/secret.txt"),
+            format!("chattr +A {outside}/secret.txt"),
+            format!(
+                "python3 -c \"import os; os.setxattr('{outside}/secret.txt','user.x',b'x')\""
+            ),
             "echo evil > /etc/hob-fault-70".to_owned(),
             ": >> ~/.bashrc".to_owned(),
             "echo evil > /usr/local/bin/hob-fault-70".to_owned(),
@@ -71,13 +84,23 @@ fn f70_escape_by_privilege() {
         let names = fs::read_dir(&tools.outside).expect("a folder").count();
         let secret = fs::read_to_string(tools.outside.join("secret.txt"));
         assert_eq!((names, secret.ok().as_deref()), (1, Some(CANARY)));
-        let said =
-            tools.exec("sleep 60 & kill $!; chmod 700 inside.txt && echo own things are fine");
+        assert_eq!(metadata(&tools.outside.join("secret.txt")), before, "{level}");
+        let said = tools.exec(
+            "sleep 60 & kill $!; chmod 700 inside.txt && touch -d 2001-02-03 inside.txt && \
+             python3 -c \"import os; os.setxattr('inside.txt','user.x',b'x')\" && \
+             echo own things are fine",
+        );
         assert!(said.text.contains("own things are fine"), "{said:?}");
     }
     trial.figure("tries", tries);
     assert!(successes.is_empty(), "{successes:#?}");
     trial.figure("successes", successes.len());
+}
+
+/// Mode and times; every change of metadata touches the last of them.
+fn metadata(file: &Path) -> (u32, i64, i64, i64) {
+    let found = fs::symlink_metadata(file).expect("there");
+    (found.mode(), found.mtime(), found.ctime(), found.ctime_nsec())
 }
 
 #[test]
@@ -118,6 +141,35 @@ fn f75_environment_leak() {
     trial.figure("canary_hits", 0);
 }
 
+/// The same home, in the workspace itself and under a second name. Gives how much was tried.
+fn other_names(tools: &mut Tools, token: &str) -> usize {
+    let mut peer = tools.rig.peer();
+    let around = tools.rig.scratch().to_owned();
+    let exec = |peer: &mut _, command: &str| {
+        call(peer, &around, "exec", &json!({ "command": command }))
+    };
+    let attacks = [
+        "mv home elsewhere; cat elsewhere/owner.token",
+        "cat home/owner.token",
+        "grep -rs hob_ home; ln home/owner.token mine && cat mine",
+        "grep -rsF owner.token --include=owner.token . ; find . -name owner.token | xargs -r cat",
+    ];
+    for attack in attacks {
+        let said = exec(&mut peer, attack);
+        assert!(!said.text.contains(token), "{attack}: {said:?}");
+    }
+    let said = exec(&mut peer, "echo fine > beside && cat beside");
+    assert!(said.text.contains("fine"), "control: {said:?}");
+    // A name that was made outside, before: nothing runs until it is gone.
+    let prepared = tools.workspace.join("prepared");
+    fs::hard_link(tools.rig.home().join("owner.token"), &prepared).expect("a link");
+    let said = tools.exec("cat prepared");
+    assert!(said.failed && said.text.contains("hard link"), "{said:?}");
+    assert!(!said.text.contains(token), "{said:?}");
+    fs::remove_file(prepared).expect("removed");
+    attacks.len() + 1
+}
+
 #[test]
 fn f104_a_child_that_reaches_for_hob() {
     let trial = Trial::begin(104);
@@ -128,6 +180,7 @@ fn f104_a_child_that_reaches_for_hob() {
         let home = tools.rig.home().display().to_string();
         let socket = tools.rig.socket().display().to_string();
         let (token, port) = (tools.rig.token(), tools.rig.port());
+        let pid = tools.rig.pid();
         let hob = env!("CARGO_BIN_EXE_hob");
         let auth = format!(
             "{{\\\"type\\\":\\\"req\\\",\\\"id\\\":\\\"1\\\",\\\"target\\\":\\\"\\\",\
@@ -148,6 +201,9 @@ fn f104_a_child_that_reaches_for_hob() {
             format!("ln -s {home} door; cat door/owner.token"),
             format!("echo 'mode = \"full\"' >> {home}/config.toml"),
             format!("rm -rf {home}"),
+            format!("chmod 644 {home}/owner.token && echo changed"),
+            format!("chmod 644 /proc/{pid}/root{home}/owner.token && echo changed"),
+            format!("chmod 644 /proc/{pid}/cwd/owner.token && echo changed"),
             format!("mv {home} elsewhere"),
             format!(
                 "python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); \
@@ -173,6 +229,9 @@ fn f104_a_child_that_reaches_for_hob() {
             }
         }
         assert_eq!(tools.rig.token(), token, "the token is still there");
+        let mode = metadata(&tools.rig.home().join("owner.token")).0 & 0o777;
+        assert_eq!(mode, 0o600, "{level}: the token is still private");
+        tries += other_names(&mut tools, &token);
         let mut peer = tools.rig.peer();
         let rules = peer.must("permission.list", &serde_json::json!({}));
         assert_eq!(rules["rules"], serde_json::json!([]), "{rules}");

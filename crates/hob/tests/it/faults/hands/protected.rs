@@ -1,6 +1,6 @@
 //! Fault 67: places inside a workspace that run by themselves later stay as they are.
 
-use super::tools::Tools;
+use super::tools::{LEVELS, Tools};
 use crate::faults::trial::Trial;
 use serde_json::json;
 use std::fs;
@@ -65,6 +65,7 @@ fn f67_protected_places_in_a_writable_root() {
         }
     }
     assert!(changed.is_empty(), "{changed:#?}");
+    tries += by_commands();
     let rc = fs::read_to_string(tools.workspace.join(".bashrc"));
     assert_eq!(rc.as_deref().ok(), Some("mine"));
     let beside = tools.call(
@@ -74,4 +75,40 @@ fn f67_protected_places_in_a_writable_root() {
     assert!(!beside.failed, "{beside:?}");
     trial.figure("tries", tries);
     trial.figure("writes", changed.len());
+}
+
+/// What a command tries at each level: another name of a protected file, prepared or made by
+/// itself, and places that do not exist yet. Gives how much was tried.
+fn by_commands() -> usize {
+    let mut tries = 0;
+    for level in LEVELS {
+        let mut tools = Tools::behind(level, "", &[]);
+        let hooks = tools.workspace.join("sub/project/.git/hooks");
+        fs::create_dir_all(&hooks).expect("a folder");
+        fs::write(hooks.join("../config"), "mine").expect("a file");
+        for attack in [
+            "ln sub/project/.git/config other && echo evil > other",
+            "mv sub away",
+            "mv sub/project sub/away",
+            "chmod 777 sub/project/.git/hooks",
+            "touch -d 2001-02-03 sub/project/.git/config",
+            "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit",
+        ] {
+            tries += 1;
+            let said = tools.exec(attack);
+            assert_ne!(said.metadata["exitCode"], 0, "{level}: {attack}: {said:?}");
+        }
+        let prepared = tools.workspace.join("prepared");
+        fs::hard_link(hooks.join("../config"), &prepared).expect("a link");
+        tries += 1;
+        let said = tools.exec("echo evil > prepared");
+        assert!(said.failed && said.text.contains("hard link"), "{level}: {said:?}");
+        fs::remove_file(&prepared).expect("removed");
+        let config = fs::read_to_string(hooks.join("../config"));
+        assert_eq!(config.ok().as_deref(), Some("mine"), "{level}");
+        assert!(!tools.workspace.join(".git").exists(), "{level}");
+        let said = tools.exec("echo fine > sub/project/file && mv sub/project/file sub/file");
+        assert_eq!(said.metadata["exitCode"], 0, "control, {level}: {said:?}");
+    }
+    tries
 }
