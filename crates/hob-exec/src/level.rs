@@ -4,7 +4,7 @@
 //! the rule's name and the remedy.
 
 use crate::error::ExecError;
-use crate::plan::Policy;
+use crate::plan::{NetworkAccess, Policy};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -101,6 +101,9 @@ impl Facts {
                 "'{}' unseen inside a writable folder",
                 path.display()
             ));
+        }
+        if policy.network == NetworkAccess::Proxy {
+            return refuse("a network that leads only through hob's proxy".to_owned());
         }
         if policy.unix_sockets && !policy.hidden.is_empty() {
             return refuse("hidden sockets unreachable while unix sockets are granted".to_owned());

@@ -48,6 +48,14 @@ fn landlock_alone_names_what_it_cannot_hold() {
     let mut bare = policy();
     bare.protected.clear();
     assert_eq!(alone.choose(&bare), Ok(Level::Landlock));
+    bare.network = NetworkAccess::Proxy;
+    assert!(
+        rule(&alone, &bare).contains("proxy"),
+        "never the host's network instead"
+    );
+    bare.network = NetworkAccess::Host;
+    assert_eq!(alone.choose(&bare), Ok(Level::Landlock));
+    bare.network = NetworkAccess::Off;
     bare.hidden = vec![PathBuf::from("/w/hob")];
     assert!(rule(&alone, &bare).contains("/w/hob"));
     bare.hidden = vec![PathBuf::from("/h")];

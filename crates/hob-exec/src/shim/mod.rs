@@ -7,6 +7,7 @@
 //! - `tree`, `cage`: finding and ending every descendant, by `/proc` and by cgroup
 //! - `census`: how many processes a run has, where the kernel does not count them
 //! - `placeholder`: what stands where a protected path does not exist
+//! - `own_network`: a network namespace with a loopback and one listening socket
 //! - `probe`: what this machine can enforce, by trying it
 //! - `sys`: the system calls that need raw memory
 //!
@@ -20,6 +21,7 @@ mod keeper;
 mod landlock;
 mod limits;
 mod namespace;
+mod own_network;
 mod placeholder;
 mod probe;
 mod seccomp;
@@ -43,6 +45,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     let done = match arguments.first().and_then(|first| first.to_str()) {
         None => keeper::run(),
         Some(PROBE) => probe::run(arguments.get(1).map(OsString::as_os_str)),
+        Some(own_network::SUBCOMMAND) => return own_network::run(&arguments[1..]),
         Some(_) => return ExitCode::from(2),
     };
     match done {

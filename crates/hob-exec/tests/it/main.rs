@@ -8,6 +8,8 @@ mod ending;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod proxied_network;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod service;
