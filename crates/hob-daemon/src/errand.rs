@@ -13,10 +13,10 @@ use hob_kit::clock::Clock;
 use hob_kit::home::Home;
 use hob_kit::mask::Mask;
 use hob_store::{Judgement, NewEntry, Store};
-use hob_tools::{Commands, Ground, OwnCommand};
-use hob_wire::WireError;
+use hob_tools::{Commands, Ground, OwnCommand, Spawned};
 use hob_wire::rooms::loops::MonitorOutput;
 use hob_wire::work::ToolContext;
+use hob_wire::{NetworkGrant, WireError};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Errand {
     pub command: String,
     /// The folder it runs in and may change; without one it runs in `/` and changes nothing.
     pub workspace: Option<String>,
-    pub network: bool,
+    pub network: NetworkGrant,
     /// [`TIMEOUT_MS`] when missing, [`TIMEOUT_MS_MAX`] at the most.
     pub timeout_ms: Option<u64>,
 }
@@ -111,6 +111,15 @@ impl Outcome {
         }
     }
 
+    fn add_to_stderr(&mut self, line: &str) {
+        if !self.stderr.is_empty() && !self.stderr.ends_with('\n') {
+            self.stderr.push('\n');
+        }
+        self.stderr.push('(');
+        self.stderr.push_str(line);
+        self.stderr.push_str(")\n");
+    }
+
     fn refused(problem: String) -> Outcome {
         Outcome {
             problem: Some(problem),
@@ -159,18 +168,22 @@ impl Errands {
         plan.deadline = Some(Duration::from_millis(timeout_ms.max(1)));
         plan.feed = Feed::Kept;
         plan.limits.kept_output_bytes = OUTPUT_BYTES_MAX;
-        let child = match self.commands.spawner().spawn(plan).await {
-            Ok(child) => child,
+        let Spawned { child, report } = match self.commands.spawn(plan, &[]).await {
+            Ok(spawned) => spawned,
             Err(error) => return Outcome::refused(error.to_string()),
         };
         let ended = tokio::select! {
             ended = child.wait() => ended,
             () = stop.cancelled() => child.cancel().await,
         };
-        match ended {
+        let mut outcome = match ended {
             Ok(exit) => outcome(&exit, timeout_ms),
             Err(error) => Outcome::refused(error.to_string()),
+        };
+        if let Some(line) = report.and_then(|report| report.refusal()) {
+            outcome.add_to_stderr(&line);
         }
+        outcome
     }
 }
 

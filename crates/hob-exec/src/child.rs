@@ -51,6 +51,7 @@ pub struct Child {
     pub(crate) stdin: Mutex<Option<pipe::Sender>>,
     pub(crate) pieces: Mutex<Option<mpsc::Receiver<Piece>>>,
     pub(crate) stdout: std::sync::Mutex<Option<pipe::Receiver>>,
+    pub(crate) listener: std::sync::Mutex<Option<std::net::TcpListener>>,
     pub(crate) basin: Arc<Basin>,
     pub(crate) outcome: watch::Receiver<Outcome>,
 }
@@ -123,6 +124,22 @@ impl Child {
             held.as_mut().ok()?.take()?
         };
         Some((self.stdin.lock().await.take()?, stdout))
+    }
+
+    /// The socket that listens on the loopback of the child's own network, once
+    /// ([`crate::NetworkAccess::Proxy`]). Whoever accepts on it is the child's only way out.
+    pub fn take_listener(&self) -> Option<std::net::TcpListener> {
+        // A std mutex, held to take one value.
+        self.listener.lock().ok()?.take()
+    }
+
+    /// Resolves when the child is over; holds nothing of the child itself.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut outcome = self.outcome.clone();
+        async move {
+            // An error means that nobody watches any more, which is an end too.
+            let _ = outcome.wait_for(Option::is_some).await;
+        }
     }
 
     /// Waits for the end.

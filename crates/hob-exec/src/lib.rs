@@ -5,6 +5,7 @@
 //! - [`spawner`], [`child`]: starting, watching, cancelling; background processes by id
 //! - [`output`]: what a child prints, bounded in memory and on disk
 //! - [`environment`]: the few variables a child inherits
+//! - `private_network`: taking over the listening socket of a child's own network
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
 //! - [`order`]: what the daemon and the shim say to each other
 //! - [`handover`]: this very process becomes another program
@@ -31,6 +32,7 @@ pub mod order;
 pub mod output;
 mod paths;
 pub mod plan;
+mod private_network;
 pub mod programs;
 pub mod shim;
 pub mod spawner;
@@ -41,6 +43,6 @@ pub mod windows;
 pub use child::{Child, Exit};
 pub use error::ExecError;
 pub use level::{Facts, Level};
-pub use plan::{Feed, Limits, Plan, Policy, Stdin, Walls};
+pub use plan::{Feed, Limits, NetworkAccess, Plan, Policy, Stdin, Walls};
 pub use programs::look_up;
 pub use spawner::{ProcessId, Spawner, SpawnerParts};

@@ -1,12 +1,12 @@
 //! What the daemon and the shim say to each other over the control socket: one order in (its
-//! first byte carries the child's three descriptors), single-byte commands after it, reports out.
+//! first byte carries the child's three descriptors, and where a private network is reported), single-byte commands after it, reports out.
 //! Each order and report is JSON behind its length.
 //!
 //! Invariant: the end of the socket means that the other side is gone.
 
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
-use crate::plan::{Limits, Policy};
+use crate::plan::{Limits, NetworkAccess, Policy};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -35,6 +35,14 @@ pub(crate) struct Order {
     pub(crate) limits: Limits,
     pub(crate) deadline_ms: Option<u64>,
     pub(crate) grace_ms: u64,
+}
+
+impl Order {
+    /// Whether the child has a network of its own that leads to the proxy.
+    pub(crate) fn has_proxy(&self) -> bool {
+        let policy = self.policy.as_ref();
+        policy.is_some_and(|policy| policy.network == NetworkAccess::Proxy)
+    }
 }
 
 /// What the shim says.

@@ -108,6 +108,20 @@ pub enum Walls {
     },
 }
 
+/// Which network a sandboxed child has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkAccess {
+    /// None.
+    #[default]
+    Off,
+    /// A network namespace that has only a loopback. Its one exit is a listening socket on that
+    /// loopback, which the daemon accepts on ([`crate::Child::take_listener`]).
+    Proxy,
+    /// The network of this machine, with every service that listens on it.
+    Host,
+}
+
 /// What a sandboxed child may touch. Whatever is not granted here is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -119,7 +133,7 @@ pub struct Policy {
     pub protected: Vec<PathBuf>,
     /// Trees and files nothing of which can be seen: hob's home and sockets at least.
     pub hidden: Vec<PathBuf>,
-    pub network: bool,
+    pub network: NetworkAccess,
     /// Sockets in the file system and abstract ones: Docker's, the SSH agent's, the desktop's.
     pub unix_sockets: bool,
 }
@@ -139,7 +153,7 @@ impl Policy {
             write: roots.to_vec(),
             protected,
             hidden,
-            network: false,
+            network: NetworkAccess::Off,
             unix_sockets: false,
         }
     }

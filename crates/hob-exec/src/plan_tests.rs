@@ -9,7 +9,7 @@ fn git_is_protected_in_every_root_and_a_person_s_home_more() {
     for path in ["/work/a/.git", "/home/me/.git", "/home/me/.bashrc"] {
         assert!(policy.protected.contains(&PathBuf::from(path)), "{path}");
     }
-    assert!(!policy.network && !policy.unix_sockets);
+    assert!(policy.network == NetworkAccess::Off && !policy.unix_sockets);
     let policy = Policy::workspace(&roots[..1], Some(Path::new("/home/me")), Vec::new());
     assert_eq!(policy.protected, [PathBuf::from("/work/a/.git")]);
 }

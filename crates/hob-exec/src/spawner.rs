@@ -8,7 +8,8 @@ use crate::error::ExecError;
 use crate::level::{Facts, Level};
 use crate::order::{self, Order, Report};
 use crate::output::pump::{Basin, OutputFile};
-use crate::plan::{Feed, Plan, Stdin, Walls};
+use crate::plan::{Feed, NetworkAccess, Plan, Stdin, Walls};
+use crate::private_network::PendingListener;
 use crate::watcher::{Pipes, Pumps, Watcher, report};
 use crate::{environment, paths, shim};
 use hob_kit::failpoint;
@@ -107,7 +108,10 @@ impl Spawner {
         };
         let pipes = Pipes::make(plan.stdin == Stdin::Empty && plan.feed != Feed::Pipes);
         let mut pipes = pipes.map_err(failed)?;
-        let (ours, shim) = self.start_shim(&mut pipes).map_err(failed)?;
+        let pending = order.has_proxy().then(PendingListener::new);
+        let mut pending = pending.transpose().map_err(failed)?;
+        let theirs = pending.as_mut().and_then(PendingListener::take_theirs);
+        let (ours, shim) = self.start_shim(&mut pipes, theirs).map_err(failed)?;
         let mut control =
             UnixStream::from_std(ours.try_clone().map_err(failed)?).map_err(failed)?;
         let bytes = order::encode(&order).map_err(failed)?;
@@ -129,6 +133,7 @@ impl Spawner {
             stdin: tokio::sync::Mutex::new(pipes.stdin.take()),
             pieces: tokio::sync::Mutex::new(None),
             stdout: std::sync::Mutex::new(None),
+            listener: std::sync::Mutex::new(None),
             basin: Arc::clone(&basin),
             outcome,
         };
@@ -143,11 +148,15 @@ impl Spawner {
         };
         self.0.parts.tasks.spawn("exec", watcher.watch(pumps, tell));
         self.feed_stdin(plan, &child);
+        if let Some(pending) = pending {
+            let listener = pending.receive(&child).await?;
+            child.listener = std::sync::Mutex::new(Some(listener));
+        }
         Ok(child)
     }
 
     /// The tasks that end with the house.
-    pub(crate) fn tasks(&self) -> &Tasks {
+    pub fn tasks(&self) -> &Tasks {
         &self.0.parts.tasks
     }
 
@@ -197,7 +206,7 @@ impl Spawner {
             }
         };
         let milliseconds = |time: std::time::Duration| time.as_millis().try_into().ok();
-        Ok(weakened(Order {
+        let mut order = weakened(Order {
             argv: plan.argv.clone(),
             cwd: plan.cwd.clone().into_os_string(),
             env: environment::of_child(&self.0.parts.env, &plan.env),
@@ -208,15 +217,24 @@ impl Spawner {
             limits: plan.limits,
             deadline_ms: plan.deadline.and_then(milliseconds),
             grace_ms: milliseconds(plan.grace).unwrap_or(0),
-        }))
+        });
+        if order.has_proxy() {
+            environment::proxied(&mut order.env);
+        }
+        Ok(order)
     }
 
-    /// Starts the shim and hands it the child's descriptors.
+    /// Starts the shim and hands it the child's descriptors; `network` is where the listening socket
+    /// of a private network is sent.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where the daemon starts a process"
     )]
-    fn start_shim(&self, pipes: &mut Pipes) -> io::Result<(StdUnixStream, tokio::process::Child)> {
+    fn start_shim(
+        &self,
+        pipes: &mut Pipes,
+        network: Option<OwnedFd>,
+    ) -> io::Result<(StdUnixStream, tokio::process::Child)> {
         let (ours, theirs) = StdUnixStream::pair()?;
         let (program, arguments) = split(&self.0.parts.shim)?;
         let shim = Command::new(program)
@@ -229,8 +247,8 @@ impl Spawner {
             .spawn()?;
         let theirs = pipes.theirs.take();
         let theirs = theirs.ok_or_else(|| io::Error::other("the pipes are given away"))?;
-        let borrowed = [theirs[0].as_fd(), theirs[1].as_fd(), theirs[2].as_fd()];
-        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let borrowed: Vec<_> = theirs.iter().chain(&network).map(AsFd::as_fd).collect();
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));
         let bytes = [IoSlice::new(&[0])];
@@ -273,7 +291,9 @@ fn weakened(mut order: Order) -> Order {
         (order.level, order.policy) = (Level::None, None);
     }
     if let Some(policy) = &mut order.policy {
-        policy.network |= failpoint::broken(68);
+        if failpoint::broken(68) {
+            policy.network = NetworkAccess::Host;
+        }
         policy.hidden.retain(|_| !failpoint::broken(104));
     }
     order

@@ -63,6 +63,34 @@ pub(crate) fn check_moved(url: Url, openings: &Openings) -> Result<(Allowed, boo
     Ok((allowed, is_open))
 }
 
+/// Takes a host and port that a program named; the spelling must be the plain one.
+pub(crate) fn check_authority(
+    authority: &str,
+    openings: &Openings,
+) -> Result<(Allowed, bool), NetError> {
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let has_port =
+        port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+    // A path, a query or a user name here would make a host of something else.
+    if !has_port || authority.contains(['/', '?', '#', '@']) {
+        return refused("it is not a host and a port");
+    }
+    check_page(&format!("http://{authority}/"), openings)
+}
+
+/// Takes an address that a program named in binary form, so that there is no spelling to check.
+pub(crate) fn check_address(
+    address: IpAddr,
+    port: u16,
+    openings: &Openings,
+) -> Result<(Allowed, bool), NetError> {
+    let place = std::net::SocketAddr::new(address, port);
+    let Ok(url) = Url::parse(&format!("http://{place}/")) else {
+        return refused("it is not an address");
+    };
+    check_moved(url, openings)
+}
+
 /// Why an address that a name led to may not be asked.
 pub(crate) fn forbidden(address: IpAddr) -> Option<&'static str> {
     reserved(address).filter(|_| !failpoint::broken(69))

@@ -2,6 +2,7 @@
 //!
 //! - [`Http`], [`Request`], [`Response`]: one attempt at one address
 //! - [`Web`], [`Openings`], [`address`]: pages that a model named, of the open internet only
+//! - [`Proxy`]: the only exit of a command's own network: HTTP and SOCKS5, under the same policy
 //! - [`SseReader`]: the events of an answer, as they come
 //! - [`SseParser`]: bytes to events, pure
 //! - [`retry_after`]: how long a server asks to be left alone, pure
@@ -16,6 +17,8 @@ mod egress;
 mod error;
 mod http;
 mod openings;
+mod own_listener;
+mod proxy;
 mod reader;
 mod request;
 pub mod retry_after;
@@ -25,6 +28,7 @@ mod web;
 pub use error::NetError;
 pub use http::{Http, NetParts, Response};
 pub use openings::Openings;
+pub use proxy::{AllowedHosts, HOSTS_MAX, Proxy, REFUSED_MAX};
 pub use reader::{SseReader, StreamBounds};
 pub use request::Request;
 pub use reqwest::Url;

@@ -20,11 +20,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// Redirects followed for one page.
 pub const REDIRECTS_MAX: usize = 5;
 /// Addresses of a name that are looked at; more is no ordinary name.
 const ADDRESSES_MAX: usize = 64;
+
+/// Connections that all proxies of this client serve at once; each takes two descriptors. A proxy
+/// that waits for its next connection counts as one.
+const PROXIED_MAX: usize = 512;
 
 /// How a name's addresses are found.
 pub type Lookup = Arc<dyn Fn(String) -> LookingUp + Send + Sync>;
@@ -43,7 +48,10 @@ struct Inner {
     outward: OnceLock<reqwest::Client>,
     /// For hosts that a person opened: their names may lead anywhere.
     inward: OnceLock<reqwest::Client>,
+    proxied: Arc<Semaphore>,
 }
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What to ask for.
 #[derive(Clone, Debug)]
@@ -76,6 +84,7 @@ impl Web {
             taken_for_public,
             outward: OnceLock::new(),
             inward: OnceLock::new(),
+            proxied: Arc::new(Semaphore::new(PROXIED_MAX)),
         }))
     }
 
@@ -98,6 +107,33 @@ impl Web {
         }
         let why = format!("it led on more than {REDIRECTS_MAX} times");
         Err(NetError::Refused(why))
+    }
+
+    /// The addresses of a place that passed `egress`: looked up once, and every one checked. Whoever
+    /// connects uses these and asks no more.
+    pub(crate) async fn addresses(
+        &self,
+        place: &Allowed,
+        is_open: bool,
+    ) -> Result<Vec<IpAddr>, NetError> {
+        let host = place.url.host_str().unwrap_or_default();
+        let literal = host.trim_start_matches('[').trim_end_matches(']');
+        let found = match literal.parse() {
+            Ok(address) => self.0.check(host, vec![address], is_open),
+            Err(_) => self.0.look_up(host, is_open).await,
+        };
+        found.map_err(|error| match error.downcast::<Forbidden>() {
+            Ok(forbidden) => NetError::Refused(forbidden.0),
+            Err(error) => NetError::Connect {
+                host: place.host.clone(),
+                reason: error.to_string(),
+            },
+        })
+    }
+
+    /// Connections of all proxies at once.
+    pub(crate) fn proxied(&self) -> &Arc<Semaphore> {
+        &self.0.proxied
     }
 
     async fn ask(
@@ -155,6 +191,26 @@ impl Inner {
         let is_taken = self.taken_for_public.contains(&address);
         egress::forbidden(address).filter(|_| !is_taken)
     }
+
+    async fn look_up(&self, name: &str, is_open: bool) -> Result<Vec<IpAddr>, Failure> {
+        let mut addresses = (self.lookup)(name.to_owned()).await?;
+        addresses.truncate(ADDRESSES_MAX);
+        self.check(name, addresses, is_open)
+    }
+
+    /// Lets addresses through if every one may be asked.
+    fn check(
+        &self,
+        name: &str,
+        addresses: Vec<IpAddr>,
+        is_open: bool,
+    ) -> Result<Vec<IpAddr>, Failure> {
+        let mut wrong = addresses.iter().filter_map(|one| self.forbidden(*one));
+        match wrong.next().filter(|_| !is_open) {
+            Some(what) => Err(Box::new(Forbidden(egress::private(name, what)))),
+            None => Ok(addresses),
+        }
+    }
 }
 
 impl fmt::Debug for Web {
@@ -176,15 +232,7 @@ impl Resolve for Resolver {
             let Some(inner) = inner else {
                 return Err("the client is gone".into());
             };
-            let name = name.as_str().to_owned();
-            let mut addresses = (inner.lookup)(name.clone()).await?;
-            addresses.truncate(ADDRESSES_MAX);
-            let wrong = addresses
-                .iter()
-                .find_map(|address| inner.forbidden(*address));
-            if let Some(what) = wrong.filter(|_| !is_open) {
-                return Err(Box::new(Forbidden(egress::private(&name, what))) as _);
-            }
+            let addresses = inner.look_up(name.as_str(), is_open).await?;
             let places = addresses
                 .into_iter()
                 .map(|address| SocketAddr::new(address, 0));

@@ -69,7 +69,7 @@ mod walk;
 pub mod web_fetch;
 mod write;
 
-pub use commands::{COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand};
+pub use commands::{COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand, ProxyReport, Spawned};
 pub use ground::Ground;
 
 use hob_core::permission::{Approved, Work};

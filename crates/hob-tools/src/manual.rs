@@ -63,6 +63,10 @@ fn takes(schema: &Value) -> String {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
         return format!("`{}`", words.join("`, `"));
     }
+    if let Some(forms) = schema["anyOf"].as_array() {
+        let forms: Vec<String> = forms.iter().map(takes).collect();
+        return forms.join(" or ");
+    }
     match &schema["type"] {
         Value::String(kind) => kind.clone(),
         _ => "any".to_owned(),
@@ -75,6 +79,7 @@ fn need(need: &Need) -> String {
         NeedKind::Host => "a host",
         NeedKind::Command => "a command",
         NeedKind::Network => "the network",
+        NeedKind::Hosts => "the hosts of the network",
         NeedKind::Session => "a session",
         NeedKind::House => "the house",
     };

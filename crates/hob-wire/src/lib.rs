@@ -9,6 +9,7 @@
 //! - [`rule`]: stored rules, and the record of what was decided
 //! - [`looping`]: what a loop can be set to, what it is doing, why it ended
 //! - [`schedule`]: what loops and jobs share: what they may do unasked, and whom they tell
+//! - [`network`]: which network a command may use
 //! - [`terminal`]: what becomes of a command in a terminal
 //! - [`analysis`]: what the output of a command says
 //! - [`agentloop`], [`archy`], [`looprunner`]: the words of clients that speak another protocol
@@ -32,6 +33,7 @@ pub mod limits;
 pub mod looping;
 pub mod looprunner;
 pub mod method;
+pub mod network;
 pub mod rooms;
 pub mod rule;
 pub mod schedule;
@@ -46,6 +48,7 @@ pub use error::{ErrorCode, WireError};
 pub use event::{Durability, EventSpec, Topic};
 pub use id::{CommandId, MessageId, RunId, SessionId};
 pub use method::{Cli, Effect, Method, MethodSpec};
+pub use network::NetworkGrant;
 pub use scope::{Scope, Scopes};
 
 /// The wire's version, named in the WebSocket subprotocol (`hob.v1`) and the state file.

@@ -1,6 +1,7 @@
 //! Words of loops that the pure machines share with the wire: what can be set, what a loop is doing,
 //! why it ended.
 
+use crate::network::NetworkGrant;
 use crate::schedule::{Grant, GrantView, Notify, NotifyView};
 use crate::twin::twin;
 use crate::work::{Budget, BudgetView};
@@ -92,9 +93,9 @@ twin! {
         /// Run every so often, apart from the iterations; before each iteration when missing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub interval_ms: Option<u64>,
-        /// Whether it may reach the network.
+        /// Which network it may use.
         #[serde(default)]
-        pub network: bool,
+        pub network: NetworkGrant,
         /// How long one run of it may take; 30 s when missing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub timeout_ms: Option<u64>,

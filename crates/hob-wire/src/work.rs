@@ -155,8 +155,11 @@ pub enum NeedKind {
     Host,
     /// A command line.
     Command,
-    /// A switch: when true, the call also reaches the network, whatever the tool's tier.
+    /// A switch: when true, the call also reaches the network, whatever the tool's tier; when
+    /// `"host"`, services on this machine too.
     Network,
+    /// The only hosts that a call with the network reaches; any when missing.
+    Hosts,
     /// A session, by its key; the caller's own when missing.
     Session,
     /// Something of the house itself: what such a call tells is no look inside the workspace.

@@ -6,7 +6,7 @@
 
 use super::facts::{Argument, Facts};
 use super::pattern::{Pattern, STARS_MAX, Star};
-use super::place::{HostPattern, Place, folder};
+use super::place::{Host, HostPattern, Place, folder};
 use super::rules::Scene;
 use hob_wire::rule::{Rule, Terms};
 use hob_wire::work::{NeedKind, Reach, RuleDecision};
@@ -172,6 +172,12 @@ impl Reading {
         fit.min(self.fit_hosts(facts, strict))
     }
 
+    /// Whether a pattern of it is this very text for this argument.
+    fn says_exactly(&self, argument: &str, text: &str) -> bool {
+        let mut matches = self.matches.iter();
+        matches.any(|(name, pattern)| name == argument && pattern.literal() == Some(text))
+    }
+
     /// Whether the call is of its run, of its session, or in its folder.
     fn fits_subject(&self, facts: &Facts<'_>, scene: &Scene<'_>) -> bool {
         let terms = &self.rule.terms;
@@ -191,6 +197,15 @@ impl Reading {
     }
 
     fn fit_hosts(&self, facts: &Facts<'_>, strict: bool) -> Fit {
+        if let (true, Some(argument)) = (strict, facts.host_network) {
+            // This machine's own services are opened only by a rule that says exactly that.
+            let any = self.host.as_ref().is_none_or(HostPattern::is_any);
+            return if any && self.says_exactly(argument, "host") {
+                Fit::Yes
+            } else {
+                Fit::No
+            };
+        }
         let Some(pattern) = &self.host else {
             // The network is opened only by a rule that says so.
             return if strict && facts.network {
@@ -201,16 +216,21 @@ impl Reading {
         };
         let known = |host: &Option<_>| host.as_ref().is_some_and(|host| pattern.fits(host));
         let named = !facts.hosts.is_empty() || facts.network;
+        // A call that is limited to hosts may reach every name below one, and every port.
+        let may_be = |host: &Option<Host>| match host {
+            Some(host) => facts.network && pattern.overlaps(host),
+            None => true,
+        };
         if pattern.is_any() {
             return if named { Fit::Yes } else { Fit::No };
         }
         if strict {
-            let all = named && !facts.network && facts.hosts.iter().all(known);
+            let all = named && !facts.any_host && facts.hosts.iter().all(known);
             return if all { Fit::Yes } else { Fit::No };
         }
         if facts.hosts.iter().any(known) {
             Fit::Yes
-        } else if facts.network || facts.hosts.contains(&None) {
+        } else if facts.any_host || facts.hosts.iter().any(may_be) {
             Fit::Open
         } else {
             Fit::No

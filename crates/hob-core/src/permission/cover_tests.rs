@@ -178,6 +178,95 @@ fn hosts_and_the_network() {
     assert_eq!(fit(on_host("*", Allow, "exec"), &closed), Fit::No);
 }
 
+/// A call of `exec` with the network, and `hosts` if any are named.
+fn online(network: &serde_json::Value, hosts: &[&str]) -> Asked {
+    let mut args = json!({ "command": "cargo fetch", "network": network });
+    if !hosts.is_empty() {
+        args["hosts"] = json!(hosts);
+    }
+    Asked::new(exec(), args)
+}
+
+#[test]
+fn a_network_that_is_limited_to_hosts() {
+    let limited = |hosts: &[&str]| online(&json!(true), hosts);
+    for (rule, hosts, allowed, denied) in [
+        ("crates.io", &["crates.io"][..], Fit::Yes, Fit::Yes),
+        ("crates.io", &["crates.io", "evil.test"], Fit::No, Fit::Yes),
+        ("crates.io", &["a.crates.io"], Fit::No, Fit::No),
+        ("*.crates.io", &["a.crates.io"], Fit::Yes, Fit::Yes),
+        ("*.crates.io", &["*.crates.io"], Fit::Yes, Fit::Yes),
+        ("*.crates.io", &["*.a.crates.io"], Fit::Yes, Fit::Yes),
+        ("*.a.crates.io", &["*.crates.io"], Fit::No, Fit::Open),
+        ("a.crates.io", &["*.crates.io"], Fit::No, Fit::Open),
+        ("b.test", &["*.crates.io"], Fit::No, Fit::No),
+        ("evilcrates.io", &["*.crates.io"], Fit::No, Fit::No),
+        ("crates.io:443", &["crates.io:443"], Fit::Yes, Fit::Yes),
+        ("crates.io:443", &["crates.io"], Fit::No, Fit::Open),
+        ("crates.io:22", &["crates.io:443"], Fit::No, Fit::No),
+        ("crates.io", &["*"], Fit::No, Fit::Open),
+        ("crates.io", &["crates.io", "*"], Fit::No, Fit::Open),
+        ("crates.io", &["crates.io/x"], Fit::No, Fit::Open),
+        ("crates.io", &[], Fit::No, Fit::Open),
+        ("*", &["crates.io"], Fit::Yes, Fit::Yes),
+        ("*", &[], Fit::Yes, Fit::Yes),
+    ] {
+        let call = limited(hosts);
+        assert_eq!(
+            fit(on_host(rule, Allow, "exec"), &call),
+            allowed,
+            "allow {rule}: {hosts:?}"
+        );
+        assert_eq!(
+            fit(on_host(rule, Deny, "exec"), &call),
+            denied,
+            "deny {rule}: {hosts:?}"
+        );
+    }
+    let quiet = with("command", "cargo fetch", Allow, "exec");
+    assert_eq!(fit(quiet, &limited(&["crates.io"])), Fit::No);
+}
+
+#[test]
+fn the_machines_own_network_needs_a_rule_that_says_so() {
+    let host = online(&json!("host"), &[]);
+    let proxied = online(&json!(true), &[]);
+    for (network, any_host, covers) in [
+        (None, false, false),
+        (None, true, false),
+        (Some("true"), true, false),
+        (Some("*"), true, false),
+        (Some("host*"), true, false),
+        (Some("host"), false, true),
+        (Some("host"), true, true),
+    ] {
+        let mut terms = with("command", "cargo fetch", Allow, "exec");
+        if let Some(network) = network {
+            terms
+                .matches
+                .insert("network".to_owned(), network.to_owned());
+        }
+        terms.host = any_host.then(|| "*".to_owned());
+        let wanted = if covers { Fit::Yes } else { Fit::No };
+        assert_eq!(fit(terms.clone(), &host), wanted, "{network:?} {any_host}");
+        if network == Some("host") {
+            assert_eq!(fit(terms, &proxied), Fit::No);
+        }
+    }
+    let mut named = with("network", "host", Allow, "exec");
+    named.host = Some("crates.io".to_owned());
+    let limited = online(&json!("host"), &["crates.io"]);
+    assert_eq!(fit(named, &limited), Fit::No, "hosts do not limit it");
+    // What was stored with `network=true` goes on covering the proxy.
+    let mut stored = with("network", "true", Allow, "exec");
+    stored.host = Some("*".to_owned());
+    assert_eq!(fit(stored, &proxied), Fit::Yes);
+    for rule in ["*", "crates.io"] {
+        let denied = fit(on_host(rule, Deny, "exec"), &host);
+        assert!(denied >= Fit::Open, "{rule}: {denied:?}");
+    }
+}
+
 #[test]
 fn a_rule_is_for_its_run_session_folder_kind_and_channel() {
     let asked = writing("a");

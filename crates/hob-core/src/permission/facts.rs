@@ -7,6 +7,8 @@ use hob_wire::work::{NeedKind, Tier, ToolContext, ToolSpec};
 use serde_json::Value;
 use std::borrow::Cow;
 
+/// The value of a network switch that opens this machine's own network.
+const HOST_NETWORK: &str = "host";
 /// Texts of one argument that are looked at: a longer list of paths cannot be told.
 const TEXTS_MAX: usize = 256;
 
@@ -22,6 +24,10 @@ pub(super) struct Facts<'c> {
     pub(super) hosts: Vec<Option<Host>>,
     /// An argument opens the network to the call.
     pub(super) network: bool,
+    /// With the network: it may reach any host, because no argument limits it to `hosts`.
+    pub(super) any_host: bool,
+    /// With the network: services on this machine too. The argument that says so.
+    pub(super) host_network: Option<&'c str>,
 }
 
 /// An argument as patterns see it.
@@ -45,12 +51,15 @@ impl<'c> Facts<'c> {
             paths: Vec::new(),
             hosts: Vec::new(),
             network: false,
+            any_host: false,
+            host_network: None,
         };
         for need in &tool.needs {
             facts.take(need.kind, args.get(&need.arg));
         }
         if facts.network {
             facts.tier = facts.tier.max(Tier::External);
+            facts.limit_network(args);
         }
         if let Value::Object(fields) = args {
             let kind = |name: &str| {
@@ -67,6 +76,25 @@ impl<'c> Facts<'c> {
 
     pub(super) fn argument(&self, name: &str) -> Option<&Argument<'c>> {
         self.arguments.iter().find(|argument| argument.name == name)
+    }
+
+    /// Finds out how far a call with the network reaches.
+    fn limit_network(&mut self, args: &'c Value) {
+        let needs = self.tool.needs.iter();
+        let of_kind = |kind| needs.clone().filter(move |need| need.kind == kind);
+        let says_host = |name: &&str| args.get(*name).and_then(Value::as_str) == Some(HOST_NETWORK);
+        let mut switches = of_kind(NeedKind::Network).map(|need| need.arg.as_str());
+        self.host_network = switches.find(says_host);
+        let limits = of_kind(NeedKind::Hosts).filter_map(|need| args.get(&need.arg));
+        let limits: Vec<Option<&str>> = limits.flat_map(texts).collect();
+        // A limit that does not hold, or holds nothing, is none.
+        let is_limit = |text: &Option<&str>| text.is_some_and(|text| text != "*");
+        self.any_host =
+            self.host_network.is_some() || limits.is_empty() || !limits.iter().all(is_limit);
+        if !self.any_host {
+            let host = |text: Option<&str>| text.and_then(Host::of_limit);
+            self.hosts.extend(limits.into_iter().map(host));
+        }
     }
 
     fn take(&mut self, kind: NeedKind, value: Option<&Value>) {

@@ -42,6 +42,7 @@ pub(super) fn exec() -> ToolSpec {
         (NeedKind::Command, "command"),
         (NeedKind::Path, "cwd"),
         (NeedKind::Network, "network"),
+        (NeedKind::Hosts, "hosts"),
     ];
     tool("exec", Tier::Exec, &needs)
 }

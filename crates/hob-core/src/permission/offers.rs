@@ -68,7 +68,10 @@ fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
     if !facts.hosts.is_empty() {
         match one_host(facts) {
             Some(host) => terms.host = Some(host),
-            None => terms.matches.extend(exactly(of_kind(NeedKind::Host))),
+            None => {
+                terms.matches.extend(exactly(of_kind(NeedKind::Host)));
+                terms.matches.extend(exactly(of_kind(NeedKind::Hosts)));
+            }
         }
     }
     let names_something = has_command || !facts.hosts.is_empty();
@@ -76,6 +79,9 @@ fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
         terms.matches = every_argument(call);
     } else if !names_something && !facts.paths.is_empty() {
         narrow_to_folder(call, facts, &mut terms);
+    }
+    if let Some(argument) = facts.host_network {
+        terms.matches.insert(argument.to_owned(), "host".to_owned());
     }
     terms
 }
@@ -106,7 +112,9 @@ fn one_host(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     Some(match first.port {
-        None | Some(80 | 443) => first.name.clone(),
+        None => first.name.clone(),
+        // The usual ports of an address; a call that is limited to one of them named it.
+        Some(80 | 443) if !facts.network => first.name.clone(),
         Some(port) => format!("{}:{port}", first.name),
     })
 }

@@ -50,6 +50,50 @@ fn a_command_with_the_network_says_so() {
 }
 
 #[test]
+fn a_network_with_hosts_is_offered_for_them_alone() {
+    let limited = |hosts: serde_json::Value| {
+        let args = json!({ "command": "cargo fetch", "network": true, "hosts": hosts });
+        Asked::new(exec(), args)
+    };
+    for (hosts, host) in [
+        (json!(["crates.io"]), "crates.io"),
+        (json!(["crates.io:443"]), "crates.io:443"),
+        (json!(["*.crates.io"]), "*.crates.io"),
+        (json!(["a.test", "b.test"]), "*"),
+    ] {
+        let asked = limited(hosts);
+        let offers = offers(&asked.call());
+        assert!(!offers.is_empty());
+        for terms in &offers {
+            assert_eq!(terms.host.as_deref(), Some(host));
+            assert!(allows(terms, &asked), "{terms:?}");
+            for wider in [
+                limited(json!(["evil.test"])),
+                limited(json!(["crates.io", "a.test", "b.test", "evil.test"])),
+                limited(json!(null)),
+                limited(json!(["*"])),
+            ] {
+                assert!(!allows(terms, &wider), "{terms:?}: {:?}", wider.args);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_machines_own_network_is_offered_by_its_name() {
+    let host = Asked::new(exec(), json!({ "command": "curl x", "network": "host" }));
+    let proxied = Asked::new(exec(), json!({ "command": "curl x", "network": true }));
+    for terms in offers(&host.call()) {
+        assert_eq!(terms.matches["network"], "host");
+        assert!(allows(&terms, &host), "{terms:?}");
+        assert!(!allows(&terms, &proxied), "{terms:?}");
+    }
+    for terms in offers(&proxied.call()) {
+        assert!(!allows(&terms, &host), "{terms:?}");
+    }
+}
+
+#[test]
 fn a_change_of_files_is_offered_by_tool_and_folder() {
     let asked = Asked::new(write(), json!({ "path": "docs/a" }));
     let offers = offers(&asked.call());

@@ -113,6 +113,19 @@ impl Host {
     }
 }
 
+impl Host {
+    /// A host that limits a call's network: a name or `*.name`, whose star stays in the name.
+    pub(super) fn of_limit(text: &str) -> Option<Host> {
+        let (star, rest) = match text.strip_prefix("*.") {
+            Some(rest) => ("*.", rest),
+            None => ("", text),
+        };
+        let (name, port) = named(rest)?;
+        let name = format!("{star}{name}");
+        Some(Host { name, port })
+    }
+}
+
 impl HostPattern {
     /// `*`, `*.example.org`, `example.org`, each with or without `:PORT`.
     pub(super) fn of(text: &str) -> Option<HostPattern> {
@@ -135,6 +148,25 @@ impl HostPattern {
 
     pub(super) fn is_any(&self) -> bool {
         self.name == HostName::Any
+    }
+
+    /// Whether a call that is limited to `host` could reach something that this speaks of.
+    pub(super) fn overlaps(&self, host: &Host) -> bool {
+        let is_below = |name: &str, of: &str| {
+            name.strip_suffix(of)
+                .is_some_and(|above| above.is_empty() || above.ends_with('.'))
+        };
+        let names = match (&self.name, host.name.strip_prefix("*.")) {
+            (HostName::Any, _) => true,
+            (HostName::Exactly(name), None) => *name == host.name,
+            (HostName::Exactly(name), Some(suffix)) => is_below(name, suffix),
+            (HostName::Below(name), None) => is_below(&host.name, name),
+            (HostName::Below(name), Some(suffix)) => {
+                is_below(name, suffix) || is_below(suffix, name)
+            }
+        };
+        let ports = self.port.zip(host.port);
+        names && ports.is_none_or(|(one, other)| one == other)
     }
 
     pub(super) fn fits(&self, host: &Host) -> bool {

@@ -35,7 +35,7 @@ fn errand(command: &str, workspace: Option<&tempfile::TempDir>) -> Errand {
     Errand {
         command: command.to_owned(),
         workspace: named.map(str::to_owned),
-        network: false,
+        network: hob_wire::NetworkGrant::Off,
         timeout_ms: None,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::namespace::{SCRATCH, between};
 use crate::order::Order;
-use crate::plan::Policy;
+use crate::plan::{NetworkAccess, Policy};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
         "--cap-drop",
         "ALL",
     ]);
-    if !policy.network {
+    if policy.network != NetworkAccess::Host {
         list.flags(&["--unshare-net"]);
     }
     let (covered, plain): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -68,7 +68,11 @@ pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
         list.flags(&["--perms", "1777", "--tmpfs", folder]);
     }
     list.flags(&["--tmpfs", RUN]);
-    let resolvers = if policy.network { RUN_RESOLVERS } else { &[] };
+    let resolvers = match policy.network {
+        NetworkAccess::Host => RUN_RESOLVERS,
+        // The proxy looks names up.
+        NetworkAccess::Off | NetworkAccess::Proxy => &[],
+    };
     for part in RUN_PARTS.iter().chain(resolvers) {
         list.flags(&["--ro-bind-try", part, part]);
     }

@@ -48,7 +48,7 @@ pub(super) fn run() -> io::Result<()> {
 
 /// The first byte of the control socket carries the child's descriptors.
 fn receive_pipes(control: &UnixStream) -> io::Result<Pipes> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0_u8; 1];
     let mut parts = [IoSliceMut::new(&mut byte)];
@@ -59,12 +59,14 @@ fn receive_pipes(control: &UnixStream) -> io::Result<Pipes> {
             found.extend(descriptors);
         }
     }
+    let network = (found.len() == 4).then(|| found.pop()).flatten();
     let [stdin, stdout, stderr] =
         <[OwnedFd; 3]>::try_from(found).map_err(|_| io::Error::other("no descriptors"))?;
     Ok(Pipes {
         stdin,
         stdout,
         stderr,
+        network,
     })
 }
 

@@ -7,7 +7,7 @@
 //! Invariant: no rule covers a hidden path, except one inside a writable root, which is covered by
 //! a mount (`namespace`); rules follow no symbolic link.
 
-use crate::plan::Policy;
+use crate::plan::{NetworkAccess, Policy};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
     RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
@@ -53,7 +53,7 @@ pub(super) fn restrict(policy: &Policy, scratch: &[PathBuf]) -> io::Result<()> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI_ASKED))
         .map_err(io::Error::other)?;
-    if !policy.network {
+    if policy.network == NetworkAccess::Off {
         let all = AccessNet::from_all(ABI_ASKED);
         ruleset = ruleset.handle_access(all).map_err(io::Error::other)?;
     }
@@ -102,7 +102,7 @@ fn grants(policy: &Policy, scratch: &[PathBuf]) -> io::Result<Vec<Grant>> {
         carve(tree, &left_out, &mut read)?;
     }
     read.extend(SPECIAL_READ.iter().map(PathBuf::from));
-    if policy.network {
+    if policy.network == NetworkAccess::Host {
         read.extend(RESOLVERS.iter().map(PathBuf::from));
     }
     let mut write: Vec<PathBuf> = SPECIAL_WRITE.iter().map(PathBuf::from).collect();

@@ -8,6 +8,7 @@
 //! - `census`: how many processes a run has, where the kernel does not count them
 //! - `placeholder`: what stands where a protected path does not exist
 //! - `read_only`: mounts through which nothing can be changed
+//! - `own_network`: a network namespace with a loopback and one listening socket
 //! - `probe`: what this machine can enforce, by trying it
 //! - `sys`: the system calls that need raw memory
 //!
@@ -21,6 +22,7 @@ mod keeper;
 mod landlock;
 mod limits;
 mod namespace;
+mod own_network;
 mod placeholder;
 mod probe;
 mod read_only;
@@ -45,6 +47,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     let done = match arguments.first().and_then(|first| first.to_str()) {
         None => keeper::run(),
         Some(PROBE) => probe::run(arguments.get(1).map(OsString::as_os_str)),
+        Some(own_network::SUBCOMMAND) => return own_network::run(&arguments[1..]),
         Some(_) => return ExitCode::from(2),
     };
     match done {

@@ -100,6 +100,7 @@ fn trial(level: Level, bubblewrap: Option<&Path>) -> Result<(), String> {
         stdin: null()?,
         stdout: null()?,
         stderr: tells,
+        network: None,
     };
     let started = start::start(&order, order.policy.as_ref(), None, pipes);
     let started = started.map_err(|error| error.to_string())?;

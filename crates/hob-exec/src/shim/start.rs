@@ -3,11 +3,13 @@
 //! Invariant: between the fork and the program stands every wall of the level; if one fails, the
 //! program never runs and the failure has a sentence.
 
-use super::{bubblewrap, cage, cage::Cage, landlock, limits, namespace, read_only, seccomp, sys};
+use super::{
+    bubblewrap, cage, cage::Cage, landlock, limits, namespace, own_network, read_only, seccomp, sys,
+};
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
 use crate::order::Order;
-use crate::plan::Policy;
+use crate::plan::{NetworkAccess, Policy};
 use crate::programs::{find_in, is_program};
 use rustix::fd::OwnedFd;
 use rustix::fs::MemfdFlags;
@@ -26,11 +28,12 @@ const TROUBLE_BYTES_MAX: u64 = 4096;
 /// A program's files are made as a person's are; the daemon's own are private.
 const UMASK: u32 = 0o022;
 
-/// The child's three descriptors.
+/// The child's three descriptors, and where the listening socket of a network of its own goes.
 pub(super) struct Pipes {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
+    pub(super) network: Option<OwnedFd>,
 }
 
 /// A started run.
@@ -46,7 +49,7 @@ pub(super) fn start(
     order: &Order,
     policy: Option<&Policy>,
     cage: Option<&Cage>,
-    pipes: Pipes,
+    mut pipes: Pipes,
 ) -> Result<Started, ExecError> {
     let failed = |error: io::Error| ExecError::Start(error.to_string());
     if order.processes == Bound::Cgroup && !cage.is_some_and(|cage| cage.counts) {
@@ -55,13 +58,19 @@ pub(super) fn start(
         ));
     }
     let program = find(order)?;
+    let network = pipes.network.take();
+    if order.has_proxy() != network.is_some() {
+        return Err(ExecError::Start(
+            "its network was not handed over as ordered".to_owned(),
+        ));
+    }
     let (hears, tells) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_or_else(
         |error| Err(failed(error.into())),
         |(hears, tells)| Ok((File::from(hears), File::from(tells))),
     )?;
     let mut run = match (order.level, policy) {
-        (Level::Bubblewrap, Some(policy)) => in_bubblewrap(order, policy, &program),
-        (Level::Landlock, Some(policy)) => in_landlock(order, policy, &program),
+        (Level::Bubblewrap, Some(policy)) => in_bubblewrap(order, policy, &program, network),
+        (Level::Landlock, Some(policy)) => in_landlock(order, policy, &program, network),
         (Level::None, None) => Ok(Run::bare(order, &program)),
         _ => Err(io::Error::other("the order contradicts itself")),
     }
@@ -156,7 +165,12 @@ impl Run {
     }
 }
 
-fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<Run> {
+fn in_bubblewrap(
+    order: &Order,
+    policy: &Policy,
+    program: &Path,
+    network: Option<OwnedFd>,
+) -> io::Result<Run> {
     let bubblewrap = order.bubblewrap.as_deref();
     let bubblewrap = bubblewrap.ok_or_else(|| io::Error::other("bubblewrap is not named"))?;
     let mut run = Run::of(bubblewrap, order);
@@ -168,7 +182,8 @@ fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<R
     let arguments = memory(&arguments)?;
     run.command.arg("--args").arg(number(&arguments));
     run.handed.push(arguments);
-    // Without a grant the sandbox has a network of its own that leads nowhere.
+    // Unless the host's is granted, the sandbox has a network of its own that leads nowhere, or to
+    // the proxy alone.
     let sockets = seccomp::Sockets {
         internet: true,
         unix: policy.unix_sockets,
@@ -182,23 +197,37 @@ fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<R
     run.command.arg("--json-status-fd").arg(number(&tells));
     run.handed.push(tells);
     run.status = Some(File::from(hears));
-    run.command.arg("--").arg(program);
+    run.command.arg("--");
+    if let Some(network) = network {
+        let inside = own_network::before_program(network)?;
+        run.command.args(inside.arguments);
+        run.handed.extend(inside.handed);
+    }
+    run.command.arg(program);
     run.command.args(order.argv.iter().skip(1));
     Ok(run)
 }
 
-fn in_landlock(order: &Order, policy: &Policy, program: &Path) -> io::Result<Run> {
+fn in_landlock(
+    order: &Order,
+    policy: &Policy,
+    program: &Path,
+    network: Option<OwnedFd>,
+) -> io::Result<Run> {
     let mut run = Run::of(program, order);
     run.command.args(order.argv.iter().skip(1));
     let scratch = namespace::scratch();
     let filters = seccomp::programs(seccomp::Sockets {
-        internet: policy.network,
+        internet: policy.network != NetworkAccess::Off,
         unix: policy.unix_sockets,
     })?;
     let (order, policy) = (order.clone(), policy.clone());
     run.walls = Box::new(move || {
         namespace::enter()?;
         namespace::furnish(&policy, &order.limits)?;
+        if let Some(network) = &network {
+            own_network::enter(network)?;
+        }
         rustix::process::chdir(&order.cwd)?;
         drop_capabilities()?;
         rustix::thread::set_no_new_privs(true)?;

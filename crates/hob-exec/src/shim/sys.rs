@@ -160,6 +160,59 @@ pub(super) fn set_read_only(folder: BorrowedFd<'_>, path: &Path) -> io::Result<(
     }
 }
 
+/// A network namespace of its own for this process.
+pub(super) fn unshare_network() -> io::Result<()> {
+    use rustix::thread::UnshareFlags;
+    // SAFETY: the descriptor table stays shared as it is; the calling process has one thread.
+    unsafe {
+        rustix::thread::unshare_unsafe(UnshareFlags::NEWNET)?;
+    }
+    Ok(())
+}
+
+/// Switches the loopback of this process's network namespace on.
+pub(super) fn loopback_up() -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    use std::os::fd::AsRawFd;
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+    let mut request = MaybeUninit::<libc::ifreq>::zeroed();
+    // SAFETY: all-zero bytes are a valid `ifreq`; both calls get a pointer to it that is valid for
+    // reading and writing, and the kernel keeps none.
+    let done = unsafe {
+        let request = request.assume_init_mut();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = from.cast_signed();
+        }
+        let descriptor = socket.as_raw_fd();
+        if libc::ioctl(descriptor, libc::SIOCGIFFLAGS, &raw mut *request) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let up = libc::c_short::try_from(libc::IFF_UP).unwrap_or(1);
+        request.ifr_ifru.ifru_flags |= up;
+        libc::ioctl(descriptor, libc::SIOCSIFFLAGS, &raw const *request)
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// A descriptor that this process was started with; none if there is none of this number.
+pub(super) fn inherited(number: i32) -> Option<OwnedFd> {
+    use rustix::fd::BorrowedFd;
+    if number < 3 {
+        return None;
+    }
+    // SAFETY: borrowed only to ask whether it is open; then it is owned here and nowhere else,
+    // because the caller is the first code of this process that knows its number.
+    unsafe {
+        rustix::io::fcntl_getfd(BorrowedFd::borrow_raw(number)).ok()?;
+        Some(OwnedFd::from_raw_fd(number))
+    }
+}
+
 /// Has `work` run in the new process before the program starts, with no signal blocked.
 pub(super) fn before_exec(
     command: &mut std::process::Command,

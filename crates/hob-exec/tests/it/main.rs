@@ -12,6 +12,8 @@ mod network;
 #[cfg(test)]
 mod other_names;
 #[cfg(test)]
+mod proxied_network;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod service;

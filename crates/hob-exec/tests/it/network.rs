@@ -1,7 +1,7 @@
 //! Network off means off (fault 68). Success is counted where it would matter: at the listener.
 
 use crate::rig::{Rig, got, levels};
-use hob_exec::Exit;
+use hob_exec::{Exit, NetworkAccess};
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Listeners of every kind on the machine, and how often any was reached.
-struct Ears {
+pub(crate) struct Ears {
     hits: Arc<AtomicUsize>,
-    tcp: u16,
+    pub(crate) tcp: u16,
     udp: u16,
     name: String,
 }
 
 impl Ears {
-    fn open(folder: &Path) -> Ears {
+    pub(crate) fn open(folder: &Path) -> Ears {
         let hits = Arc::new(AtomicUsize::new(0));
         let tcp = TcpListener::bind("127.0.0.1:0").expect("bound");
         let udp = UdpSocket::bind("127.0.0.1:0").expect("bound");
@@ -65,13 +65,13 @@ impl Ears {
         ears
     }
 
-    fn hits(&self) -> usize {
+    pub(crate) fn hits(&self) -> usize {
         // A datagram is counted a moment after it was sent.
         std::thread::sleep(Duration::from_millis(50));
         self.hits.load(Ordering::SeqCst)
     }
 
-    fn internet(&self) -> Vec<String> {
+    pub(crate) fn internet(&self) -> Vec<String> {
         let (tcp, udp) = (self.tcp, self.udp);
         vec![
             format!("exec 3<>/dev/tcp/127.0.0.1/{tcp} && echo GOT"),
@@ -126,7 +126,7 @@ fn python(body: &str) -> String {
     format!("python3 -c 'import socket; {body}'")
 }
 
-async fn granted(rig: &Rig, act: &str, network: bool, unix: bool) -> Arc<Exit> {
+async fn granted(rig: &Rig, act: &str, network: NetworkAccess, unix: bool) -> Arc<Exit> {
     rig.sh_with(act, |policy| {
         policy.network = network;
         policy.unix_sockets = unix;
@@ -141,11 +141,11 @@ async fn off_means_off_and_a_grant_opens_it() {
         for act in ears.internet() {
             let before = ears.hits();
             for unix in [false, true] {
-                let exit = granted(&rig, &act, false, unix).await;
+                let exit = granted(&rig, &act, NetworkAccess::Off, unix).await;
                 assert!(!got(&exit), "{:?}: {act}\n{exit:#?}", rig.level);
             }
             assert_eq!(ears.hits(), before, "{:?}: {act}", rig.level);
-            let exit = granted(&rig, &act, true, false).await;
+            let exit = granted(&rig, &act, NetworkAccess::Host, false).await;
             assert!(
                 ears.hits() > before,
                 "control, {:?}: {act}\n{exit:#?}",
@@ -154,12 +154,16 @@ async fn off_means_off_and_a_grant_opens_it() {
         }
         for act in ears.unix(rig.work()) {
             let before = ears.hits();
-            for network in [false, true] {
+            for network in [
+                NetworkAccess::Off,
+                NetworkAccess::Proxy,
+                NetworkAccess::Host,
+            ] {
                 let exit = granted(&rig, &act, network, false).await;
                 assert!(!got(&exit), "{:?}: {act}\n{exit:#?}", rig.level);
             }
             assert_eq!(ears.hits(), before, "{:?}: {act}", rig.level);
-            let exit = granted(&rig, &act, true, true).await;
+            let exit = granted(&rig, &act, NetworkAccess::Host, true).await;
             assert!(
                 ears.hits() > before,
                 "control, {:?}: {act}\n{exit:#?}",
@@ -176,12 +180,15 @@ async fn families_nobody_needs_are_closed_even_with_the_network() {
     for rig in levels().await {
         for family in families {
             let act = python(&format!("s=socket.socket({family}); print(\"GOT\")"));
-            let exit = granted(&rig, &act, true, true).await;
+            let exit = granted(&rig, &act, NetworkAccess::Host, true).await;
             assert!(!got(&exit), "{:?}: {family}", rig.level);
             assert!(exit.stderr.text().contains("PermissionError"), "{exit:#?}");
         }
         let act = python("s=socket.socket(2,1,0); print(\"GOT\")");
-        assert!(got(&granted(&rig, &act, true, true).await), "control");
+        assert!(
+            got(&granted(&rig, &act, NetworkAccess::Host, true).await),
+            "control"
+        );
     }
 }
 

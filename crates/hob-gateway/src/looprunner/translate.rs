@@ -242,7 +242,7 @@ fn monitor_change(asked: Option<Monitor>, of: &Loop) -> Result<Option<loops::Mon
     let held = of.config.monitor.as_ref();
     let held = held.filter(|held| held.command == asked.command);
     Ok(Some(loops::Monitor {
-        network: held.is_some_and(|held| held.network),
+        network: held.map(|held| held.network).unwrap_or_default(),
         timeout_ms: held.and_then(|held| held.timeout_ms),
         command: asked.command,
         interval_ms: asked.interval,

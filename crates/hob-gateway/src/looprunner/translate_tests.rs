@@ -1,6 +1,7 @@
 //! Loops in Loop Runner's words and back.
 
 use super::{Change, blank, change, config, history, model, named, printed, state};
+use hob_wire::NetworkGrant;
 use hob_wire::looprunner::{ConfigChange, Model, Monitor};
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
@@ -29,7 +30,7 @@ fn made() -> Loop {
     made.config.monitor = Some(MonitorView {
         command: "date".to_owned(),
         interval_ms: Some(2_000),
-        network: true,
+        network: NetworkGrant::Proxy,
         timeout_ms: Some(9_000),
     });
     made.working.text = "note".to_owned();
@@ -116,13 +117,13 @@ fn a_monitor_keeps_what_was_granted_to_its_bytes_only() {
         loops::Monitor {
             command: "date".to_owned(),
             interval_ms: None,
-            network: true,
+            network: NetworkGrant::Proxy,
             timeout_ms: Some(9_000),
         }
     );
     let other = set(r#"{"monitor":{"command":"date ","interval":1000}}"#);
     let other = other.unwrap().unwrap();
-    assert_eq!((other.network, other.timeout_ms), (false, None));
+    assert_eq!((other.network, other.timeout_ms), (NetworkGrant::Off, None));
     assert_eq!(other.interval_ms, Some(1_000));
     for none in [r#"{"monitor":null}"#, r#"{"monitor":{"command":" "}}"#] {
         assert_eq!(set(none), Some(None), "{none}");

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod proxy;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod site;

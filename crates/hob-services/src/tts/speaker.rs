@@ -123,7 +123,7 @@ impl Speaker {
             write: Vec::new(),
             protected: Vec::new(),
             hidden: self.hidden.clone(),
-            network: false,
+            network: hob_exec::NetworkAccess::Off,
             unix_sockets: false,
         };
         let mut plan = Plan::new(argv, PathBuf::from("/"), Walls::Policy(policy));

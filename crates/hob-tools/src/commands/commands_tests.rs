@@ -6,13 +6,14 @@ use serde_json::json;
 
 fn checked(trial: &Trial, command: &str, cwd: Option<&str>) -> Result<Errand, Refused> {
     let work = trial.work("exec", json!({}));
-    let network = false;
+    let network = NetworkGrant::Off;
     Errand::new(
         &work,
         Said {
             command,
             cwd,
             network,
+            hosts: None,
         },
     )
 }

@@ -4,14 +4,17 @@
 //! - [`Errand`]: a command line in a folder of the workspace, checked
 //! - [`OwnCommand`]: a person's own command line, under the same policy
 //! - `walls`: the one sandbox policy of all of them
+//! - `network`: which network a command has, and the proxy that is its exit
 //! - `scripts`: the files a command line runs, so that a person sees them
 //!
 //! Invariant: what cannot be enforced here is refused with the remedy, never run weaker.
 
+mod network;
 mod own;
 mod scripts;
 mod walls;
 
+pub use network::{ProxyReport, Spawned};
 pub use own::OwnCommand;
 
 use crate::beneath;
@@ -22,7 +25,10 @@ use crate::{Ground, Look};
 use hob_core::permission::Work;
 use hob_exec::{Level, Limits, Plan, Spawner, Walls};
 use hob_kit::settings::{Key, Kind, Settings};
+use hob_net::Web;
+use hob_wire::NetworkGrant;
 use hob_wire::rooms::tool::Executed;
+pub(crate) use network::{Network, parameters as network_parameters};
 use scripts::Script;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -136,6 +142,8 @@ pub struct Commands {
     /// For the keys of `exec.*`.
     pub(crate) settings: watch::Receiver<Arc<Settings>>,
     person_home: Option<PathBuf>,
+    /// What the proxy of a command's network reaches the world by.
+    web: Option<Web>,
     /// Whose each background process is.
     pub(crate) owners: Owners,
 }
@@ -151,8 +159,16 @@ impl Commands {
             spawner,
             settings,
             person_home,
+            web: None,
             owners: Owners::default(),
         }
+    }
+
+    /// The same, where commands may have a network that leads through a proxy.
+    #[must_use]
+    pub fn with_web(mut self, web: Web) -> Commands {
+        self.web = Some(web);
+        self
     }
 
     /// What starts them.
@@ -169,7 +185,7 @@ pub(crate) struct Errand {
     root: PathBuf,
     /// A folder in it.
     cwd: PathBuf,
-    network: bool,
+    network: Network,
     scripts: Vec<Script>,
 }
 
@@ -178,7 +194,9 @@ pub(crate) struct Errand {
 pub(crate) struct Said<'a> {
     pub(crate) command: &'a str,
     pub(crate) cwd: Option<&'a str>,
-    pub(crate) network: bool,
+    pub(crate) network: NetworkGrant,
+    /// The only hosts that it asks to reach.
+    pub(crate) hosts: Option<&'a [String]>,
 }
 
 impl Errand {
@@ -190,6 +208,7 @@ impl Errand {
     /// Checks what is said to be run in a workspace. Blocks.
     fn within(workspace: Option<&str>, said: Said<'_>) -> Result<Errand, Refused> {
         check_command(said.command)?;
+        let network = Network::new(said.network, said.hosts)?;
         let (root, workspace) = beneath::root(workspace)?;
         let cwd = said.cwd.unwrap_or(".");
         beneath::check_path(cwd)?;
@@ -211,7 +230,7 @@ impl Errand {
             scripts: scripts::named(said.command, &root, &below),
             root: real(&root)?,
             cwd: real(&folder)?,
-            network: said.network,
+            network,
         })
     }
 
@@ -221,11 +240,11 @@ impl Errand {
         let level = self.level(commands, ground)?;
         let argv = serde_json::to_string(&self.argv()).unwrap_or_default();
         let mut text = format!("argv: {argv}\n");
-        let network = if self.network { "ON" } else { "off" };
+        let network = self.network.question();
         let lines = [
             ("in", self.cwd.display().to_string()),
             ("sandbox", level.name().to_owned()),
-            ("network", network.to_owned()),
+            ("network", network.clone()),
             ("may change", self.root.display().to_string()),
             ("environment", "nothing added".to_owned()),
         ];
@@ -260,6 +279,11 @@ impl Errand {
         Ok(plan)
     }
 
+    /// Which network it asks for.
+    pub(crate) fn network(&self) -> &Network {
+        &self.network
+    }
+
     fn argv(&self) -> [&str; 3] {
         argv(&self.command)
     }
@@ -277,7 +301,7 @@ impl Errand {
         if whole {
             policy.protected.extend(walls::protected_below(&self.root)?);
         }
-        policy.network = self.network;
+        policy.network = self.network.access();
         Ok(policy)
     }
 }

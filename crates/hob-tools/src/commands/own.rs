@@ -3,10 +3,11 @@
 //!
 //! Invariant: what runs is the string as it was set, and nothing else.
 
-use super::{Errand, Said, argv, check_command, commands, limits, walls};
+use super::{Errand, Said, argv, check_command, commands, limits, network, walls};
 use crate::Ground;
 use crate::spot::Refused;
 use hob_exec::{Plan, Walls};
+use hob_wire::NetworkGrant;
 use std::path::PathBuf;
 
 /// A command line that a person set.
@@ -16,7 +17,7 @@ pub struct OwnCommand {
     pub command: String,
     /// The folder it runs in and may change; without one it runs in `/` and changes nothing.
     pub workspace: Option<String>,
-    pub network: bool,
+    pub network: NetworkGrant,
 }
 
 impl OwnCommand {
@@ -38,7 +39,7 @@ impl OwnCommand {
         if self.workspace.is_none() {
             let home = commands.person_home.as_deref();
             let mut policy = walls::looking_only(home, ground.hidden());
-            policy.network = self.network;
+            policy.network = network::access(self.network);
             let argv = argv(&self.command).iter().map(Into::into).collect();
             let mut plan = Plan::new(argv, PathBuf::from("/"), Walls::Policy(policy));
             plan.limits = limits(&commands.settings.borrow());
@@ -50,6 +51,7 @@ impl OwnCommand {
                 command: &own.command,
                 cwd: None,
                 network: own.network,
+                hosts: None,
             };
             Errand::within(own.workspace.as_deref(), said)
         });

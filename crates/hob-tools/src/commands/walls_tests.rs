@@ -44,7 +44,7 @@ fn a_protected_workspace_is_refused_and_hobs_usual_homes_are_hidden() {
     ] {
         assert!(made.hidden.contains(&PathBuf::from(hidden)), "{hidden}");
     }
-    assert!(!made.network && !made.unix_sockets);
+    assert!(made.network == hob_exec::NetworkAccess::Off && !made.unix_sockets);
     let whole = policy(home, Some(home), &own).expect("stands");
     for name in [".git", ".bashrc", ".config/autostart"] {
         assert!(whole.protected.contains(&home.join(name)), "{name}");

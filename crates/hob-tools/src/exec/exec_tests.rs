@@ -47,7 +47,7 @@ fn an_end_is_told_in_words_and_in_metadata() {
         ),
     ];
     for (ended, cause, printed, told, is_error) in ends {
-        let answer = answer(&exit(ended, cause, printed, ""), 500);
+        let answer = answer(&exit(ended, cause, printed, ""), 500, None);
         assert_eq!((words(&answer).as_str(), answer.is_error), (told, is_error));
     }
     for cause in [
@@ -56,10 +56,15 @@ fn an_end_is_told_in_words_and_in_metadata() {
         Cause::Processes,
         Cause::Disk,
     ] {
-        let answer = answer(&exit(Ended::Signal(9), cause, "x", ""), 500);
+        let answer = answer(&exit(Ended::Signal(9), cause, "x", ""), 500, None);
         assert!(answer.is_error && words(&answer).contains("was ended with everything"));
     }
-    let metadata = answer(&exit(Ended::Signal(9), Cause::Deadline, "ab", "c"), 500).metadata;
+    let metadata = answer(
+        &exit(Ended::Signal(9), Cause::Deadline, "ab", "c"),
+        500,
+        None,
+    )
+    .metadata;
     let expected = json!({
         "exitCode": 137, "signal": 9, "cause": "deadline", "sandbox": "landlock",
         "durationMs": 7, "bytes": 3,
@@ -69,7 +74,11 @@ fn an_end_is_told_in_words_and_in_metadata() {
 
 #[test]
 fn both_streams_are_told_apart() {
-    let answer = answer(&exit(Ended::Code(0), Cause::Itself, "out", "err"), 500);
+    let answer = answer(
+        &exit(Ended::Code(0), Cause::Itself, "out", "err"),
+        500,
+        None,
+    );
     assert_eq!(words(&answer), "out\n[stderr]\nerr\n");
 }
 

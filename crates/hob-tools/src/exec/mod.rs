@@ -3,7 +3,9 @@
 //! Invariants: nothing of a command outlives its call; what the model is shown is bounded; the
 //! answer says behind which walls it ran and why it ended.
 
-use crate::commands::{self, COMMAND_CHARS_MAX, Errand, ROOM_TIMEOUT_MS, Said, TIMEOUT_MS_MAX};
+use crate::commands::{
+    self, COMMAND_CHARS_MAX, Errand, ProxyReport, ROOM_TIMEOUT_MS, Said, TIMEOUT_MS_MAX,
+};
 use crate::outcome::said;
 use crate::spot::Refused;
 use crate::{Entry, Ground, Look, Looks, Running, arguments, kept};
@@ -12,6 +14,7 @@ use hob_exec::order::{Cause, Ended};
 use hob_exec::output::{Kept, Source};
 use hob_exec::{Child, Exit, Feed};
 use hob_store::Store;
+use hob_wire::NetworkGrant;
 use hob_wire::rooms::tool::{Executed, OutputStream, Probed};
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
@@ -40,7 +43,9 @@ struct Args {
     command: String,
     cwd: Option<String>,
     timeout_ms: Option<u64>,
-    network: Option<bool>,
+    #[serde(default)]
+    network: NetworkGrant,
+    hosts: Option<Vec<String>>,
 }
 
 impl Args {
@@ -48,16 +53,18 @@ impl Args {
         Said {
             command: &self.command,
             cwd: self.cwd.as_deref(),
-            network: self.network == Some(true),
+            network: self.network,
+            hosts: self.hosts.as_deref(),
         }
     }
 }
 
 fn spec() -> ToolSpec {
+    let (network, hosts) = commands::network_parameters("");
     ToolSpec {
         name: "exec".to_owned(),
         aliases: vec!["shell.exec".to_owned()],
-        description: "Runs a command line with bash in a sandbox and waits for its end: the workspace can be changed, the rest of the system only read, .git not changed, no network unless asked for. For what runs on, use process."
+        description: "Runs a command line with bash in a sandbox and waits for its end: the workspace can be changed, the rest of the system only read, .git not changed, no network unless asked for, and then through a proxy. For what runs on, use process."
             .to_owned(),
         parameters: json!({
             "type": "object",
@@ -78,10 +85,8 @@ fn spec() -> ToolSpec {
                     "maximum": TIMEOUT_MS_MAX,
                     "description": "When to end it, with everything it started; 120000 when missing.",
                 },
-                "network": {
-                    "type": "boolean",
-                    "description": "Whether it needs the network, which the person is asked for.",
-                },
+                "network": network,
+                "hosts": hosts,
             },
             "required": ["command"],
             "additionalProperties": false,
@@ -92,6 +97,7 @@ fn spec() -> ToolSpec {
             Need::new(NeedKind::Command, "command"),
             Need::new(NeedKind::Path, "cwd"),
             Need::new(NeedKind::Network, "network"),
+            Need::new(NeedKind::Hosts, "hosts"),
         ],
         approval: "Run {command}".to_owned(),
         timeout_ms: Some(ROOM_TIMEOUT_MS),
@@ -131,9 +137,9 @@ async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     plan.feed = Feed::Chunks;
     let draft = ground.store().map(Store::output_draft);
     plan.output_file = draft.as_ref().map(|draft| draft.path().to_owned());
-    let child = commands.spawner.spawn(plan).await?;
-    let exit = watch(&child, ground).await?;
-    let mut answer = answer(&exit, deadline.as_millis());
+    let spawned = commands.spawn(plan, errand.network().hosts()).await?;
+    let exit = watch(&spawned.child, ground).await?;
+    let mut answer = answer(&exit, deadline.as_millis(), spawned.report.as_ref());
     let is_cut = exit.stdout.is_truncated() || exit.stderr.is_truncated();
     if let Some(draft) = draft.filter(|_| is_cut) {
         let lacks = exit.output_file.is_none_or(|(_, lacks)| lacks);
@@ -170,7 +176,7 @@ pub(crate) fn stream(source: Source) -> OutputStream {
     }
 }
 
-fn answer(exit: &Exit, deadline_ms: u128) -> Executed {
+fn answer(exit: &Exit, deadline_ms: u128, network: Option<&ProxyReport>) -> Executed {
     let mut text = printed(&exit.stdout, &exit.stderr);
     let why = match exit.cause {
         Cause::Itself => None,
@@ -188,6 +194,9 @@ fn answer(exit: &Exit, deadline_ms: u128) -> Executed {
         (None, Ended::Signal(signal)) => format!("(ended by signal {signal})"),
     };
     text.push_str(&last);
+    if let Some(network) = network {
+        text = format!("{}({})", ended(text), network.line());
+    }
     let mut metadata = json!({
         "exitCode": exit.ended.code(),
         "cause": exit.cause,
@@ -197,6 +206,9 @@ fn answer(exit: &Exit, deadline_ms: u128) -> Executed {
     });
     if let Ended::Signal(signal) = exit.ended {
         metadata["signal"] = json!(signal);
+    }
+    if let Some(network) = network {
+        network.add_to(&mut metadata);
     }
     Executed {
         is_error,

@@ -10,6 +10,7 @@ use crate::outcome::said;
 use crate::spot::{Refused, hash};
 use crate::{Entry, Ground, Look, Looks, Running, arguments};
 use hob_core::permission::{Approved, Work};
+use hob_wire::NetworkGrant;
 use hob_wire::rooms::tool::{Executed, Probed};
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 pub(crate) use running::Owners;
@@ -39,7 +40,9 @@ struct Args {
     action: Action,
     command: Option<String>,
     cwd: Option<String>,
-    network: Option<bool>,
+    #[serde(default)]
+    network: NetworkGrant,
+    hosts: Option<Vec<String>>,
     id: Option<u64>,
     text: Option<String>,
     close: Option<bool>,
@@ -57,6 +60,7 @@ enum Action {
 }
 
 fn spec() -> ToolSpec {
+    let (network, hosts) = commands::network_parameters("start: ");
     ToolSpec {
         name: "process".to_owned(),
         aliases: Vec::new(),
@@ -76,10 +80,8 @@ fn spec() -> ToolSpec {
                     "type": "string",
                     "description": "start: the folder to run in, relative to the workspace.",
                 },
-                "network": {
-                    "type": "boolean",
-                    "description": "start: whether it needs the network, which the person is asked for.",
-                },
+                "network": network,
+                "hosts": hosts,
                 "id": {
                     "type": "integer",
                     "minimum": 1,
@@ -110,6 +112,7 @@ fn spec() -> ToolSpec {
             Need::new(NeedKind::Command, "command"),
             Need::new(NeedKind::Path, "cwd"),
             Need::new(NeedKind::Network, "network"),
+            Need::new(NeedKind::Hosts, "hosts"),
         ],
         approval: "Background process: {action}".to_owned(),
         timeout_ms: None,
@@ -122,7 +125,8 @@ impl Args {
         let said = Said {
             command: self.command.as_deref().ok_or_else(missing)?,
             cwd: self.cwd.as_deref(),
-            network: self.network == Some(true),
+            network: self.network,
+            hosts: self.hosts.as_deref(),
         };
         Errand::new(work, said)
     }
@@ -221,7 +225,10 @@ async fn start(work: Work, args: Args, ground: &Ground) -> Result<Executed, Refu
     let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
     let errand = planned.await.unwrap_or_else(interrupted)?;
     let plan = errand.plan(ground).await?;
-    commands::commands(ground)?.start(session, plan).await
+    let hosts = errand.network().hosts();
+    commands::commands(ground)?
+        .start(session, plan, hosts)
+        .await
 }
 
 #[cfg(test)]

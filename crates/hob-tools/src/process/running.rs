@@ -3,7 +3,7 @@
 //! Invariants: only the session that started a process finds it; what ended and was told is
 //! forgotten; what ended and was not makes room when it is needed.
 
-use crate::commands::Commands;
+use crate::commands::{Commands, ProxyReport, Spawned};
 use crate::outcome::said;
 use crate::spot::Refused;
 use hob_exec::order::{Cause, Ended};
@@ -32,6 +32,7 @@ struct Owned {
     session: Option<String>,
     stdout_at: u64,
     stderr_at: u64,
+    network: Option<ProxyReport>,
 }
 
 impl Owners {
@@ -67,6 +68,7 @@ impl Commands {
         &self,
         session: Option<String>,
         mut plan: Plan,
+        hosts: &[String],
     ) -> Result<Executed, Refused> {
         let mine = |owned: &&Owned| owned.session == session;
         if self.owners.table().values().filter(mine).count() >= OF_SESSION_MAX {
@@ -76,20 +78,25 @@ impl Commands {
         }
         plan.stdin = Stdin::Open;
         self.make_room();
-        let child = self.spawner.spawn(plan).await?;
+        let Spawned { child, report } = self.spawn(plan, hosts).await?;
         let level = child.level();
         let ProcessId(id) = self.spawner.keep(child)?;
         let owned = Owned {
             session,
             stdout_at: 0,
             stderr_at: 0,
+            network: report.clone(),
         };
         self.owners.table().insert(id, owned);
+        let mut metadata = json!({ "id": id, "sandbox": level.name() });
+        let mut text = format!("Started as process {id}. Poll it to see what it prints.");
+        if let Some(network) = &report {
+            network.add_to(&mut metadata);
+            text = format!("{text}\n({})", network.line());
+        }
         Ok(Executed {
-            metadata: Some(json!({ "id": id, "sandbox": level.name() })),
-            ..said(format!(
-                "Started as process {id}. Poll it to see what it prints."
-            ))
+            metadata: Some(metadata),
+            ..said(text)
         })
     }
 
@@ -173,17 +180,23 @@ impl Commands {
     async fn ended(&self, id: u64, child: &Child, text: String) -> Result<Executed, Refused> {
         let exit = child.wait().await;
         self.spawner.forget(ProcessId(id));
-        self.owners.table().remove(&id);
+        let network = self.owners.table().remove(&id).and_then(|it| it.network);
         let exit = exit?;
+        let mut metadata = json!({
+            "id": id,
+            "running": false,
+            "exitCode": exit.ended.code(),
+            "cause": exit.cause,
+            "sandbox": exit.level.name(),
+        });
+        let mut text = format!("{text}({})", end(&exit));
+        if let Some(network) = &network {
+            network.add_to(&mut metadata);
+            text = format!("{text}\n({})", network.line());
+        }
         Ok(Executed {
-            metadata: Some(json!({
-                "id": id,
-                "running": false,
-                "exitCode": exit.ended.code(),
-                "cause": exit.cause,
-                "sandbox": exit.level.name(),
-            })),
-            ..said(format!("{text}({})", end(&exit)))
+            metadata: Some(metadata),
+            ..said(text)
         })
     }
 

@@ -7,6 +7,7 @@
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
+use crate::network::NetworkGrant;
 use crate::rooms::agent::Cost;
 pub use crate::schedule::{Grant, GrantView, HEARTBEAT_OK, Missed, Notify, NotifyView, Overlap};
 use crate::work::{Budget, BudgetView};
@@ -208,9 +209,9 @@ pub struct CommandWork {
     /// The folder it works in and may change; an empty one of its own when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Whether it may reach the network.
+    /// Which network it may use.
     #[serde(default)]
-    pub network: bool,
+    pub network: NetworkGrant,
     /// How long it may take; ten minutes when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -297,8 +298,8 @@ job_params! {
     workspace: String,
     /// With `task`: only these tools.
     tools: Vec<String>,
-    /// With `command`: whether it may reach the network.
-    network: bool,
+    /// With `command`: which network it may use.
+    network: NetworkGrant,
     /// With `command`: how long it may take.
     timeout_ms: u64,
     /// Slots that passed while nobody was there.

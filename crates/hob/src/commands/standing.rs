@@ -11,8 +11,10 @@ use crate::mind::order;
 use crate::render::Tone;
 use crate::render::words::{self, one_line};
 use crate::terminal::Terminal;
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
 use hob_client::Client;
+use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::LOOP_TEXT_BYTES_MAX;
 use hob_wire::rooms::permission::{AddParams, Reach, RuleDecision, Terms};
 use hob_wire::schedule::{Grant, Notify, NotifyView};
@@ -40,6 +42,27 @@ pub fn switch(name: &'static str, help: &'static str) -> Arg {
         .long(name)
         .action(ArgAction::SetTrue)
         .help(help)
+}
+
+/// `--network` is the proxy, `--network=host` this machine's own network.
+pub fn network_flag(name: &'static str, help: &str) -> Arg {
+    let help = format!(
+        "{help}, through hob's proxy; =host opens this machine's own network, which can also \
+         reach services on this machine"
+    );
+    Arg::new(name)
+        .long(name)
+        .value_name("WHICH")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("true")
+        .value_parser(PossibleValuesParser::new(["true", "false", "host"]))
+        .help(help)
+}
+
+/// What a flag of [`network_flag`] says; none when it is not there.
+pub fn network(matches: &ArgMatches, name: &str) -> Option<NetworkGrant> {
+    NetworkGrant::from_word(matches.get_one::<String>(name)?)
 }
 
 pub fn allow_flag() -> Arg {

@@ -150,7 +150,8 @@ impl House<'_> {
 
     fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
         let home = self.world.env.os("HOME").map(PathBuf::from);
-        Commands::new(self.spawner(tasks), settings, home)
+        let web = Web::new(self.world.clock.clone());
+        Commands::new(self.spawner(tasks), settings, home).with_web(web)
     }
 
     /// How programs are run: by this very program as their shim. What the machine can enforce is

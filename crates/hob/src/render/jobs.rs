@@ -8,6 +8,7 @@ use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, s
 use super::words::{one_line, wrap};
 use super::{Screen, Tone, moment};
 use hob_kit::duration::format_ms;
+use hob_wire::NetworkGrant;
 use hob_wire::rooms::cron::{
     HookSecret, Job, Jobs, Missed, Overlap, Removed, Slot, SlotOrigin, SlotState, Slots, Work,
 };
@@ -191,7 +192,11 @@ fn work_rows(work: &Work) -> Vec<(&'static str, String)> {
         }
         Work::Loop { name } => vec![("Loop", one_line(name))],
         Work::Command(work) => {
-            let network = if work.network { " (with network)" } else { "" };
+            let network = match work.network {
+                NetworkGrant::Off => "",
+                NetworkGrant::Proxy => " (with network)",
+                NetworkGrant::Host => " (with this machine's own network)",
+            };
             let command = one_line(&work.command);
             let timeout = work.timeout_ms.map(format_ms).unwrap_or_default();
             vec![

@@ -6,6 +6,7 @@ use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, s
 use super::words::{count, dollars, many_lines, one_line, wrap};
 use super::{Screen, Tone, moment};
 use hob_kit::duration::format_ms;
+use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::{
     Deleted, Iteration, Iterations, Loop, LoopEnd, LoopPhase, LoopState, Loops, Memories, Memory,
     MonitorOutput,
@@ -104,10 +105,10 @@ pub fn show(one: &Loop, screen: &Screen) -> Vec<String> {
             .interval_ms
             .map(|ms| format!("every {}", format_ms(ms)));
         let every = every.unwrap_or_else(|| "before each iteration".to_owned());
-        let network = if monitor.network {
-            ", with network"
-        } else {
-            ""
+        let network = match monitor.network {
+            NetworkGrant::Off => "",
+            NetworkGrant::Proxy => ", with network",
+            NetworkGrant::Host => ", with this machine's own network",
         };
         let command = one_line(&monitor.command);
         rows.push(("Monitor", format!("{command} ({every}{network})")));

@@ -50,7 +50,8 @@ fn house_where(facts: Facts, text: &str) -> House {
             tasks: fixture.tasks.clone(),
             facts: Some(facts),
         });
-        Some(Commands::new(spawner, settings(text), None))
+        let web = hob_net::Web::new(hob_kit::clock::Clock::system());
+        Some(Commands::new(spawner, settings(text), None).with_web(web))
     })
 }
 
@@ -179,6 +180,45 @@ async fn what_cannot_be_enforced_is_refused_with_the_remedy() {
     }
 }
 
+/// Whoever came to a listener.
+fn reached(listener: &std::net::TcpListener) -> Option<std::net::SocketAddr> {
+    listener.set_nonblocking(true).expect("is set");
+    listener.accept().ok().map(|(_, peer)| peer)
+}
+
+#[tokio::test]
+async fn a_network_that_makes_no_sense_is_refused_with_what_to_write() {
+    let house = house_at(Level::Bubblewrap, "").await;
+    for (number, (args, says)) in [
+        (json!({ "network": true, "hosts": ["*"] }), "leave"),
+        (
+            json!({ "network": true, "hosts": ["https://a.test"] }),
+            "`hosts` takes",
+        ),
+        (json!({ "hosts": ["a.test"] }), "`hosts` limits"),
+        (
+            json!({ "network": "host", "hosts": ["a.test"] }),
+            "`hosts` limits",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut args = args;
+        args["command"] = json!("touch ran");
+        let call = house.call(&format!("c{number}"), "exec", args.clone());
+        let done = house
+            .execute(&house.approved(call).await)
+            .await
+            .expect("is answered");
+        let text = words(&done);
+        let is_said = text.contains(says) || text.contains("`hosts` takes");
+        assert!(done.is_error && is_said, "{args}: {text}");
+    }
+    assert!(!house.workspace.path().join("ran").exists());
+    house.fixture.close().await;
+}
+
 #[tokio::test]
 async fn the_network_is_off_unless_it_is_approved() {
     for level in LEVELS {
@@ -188,9 +228,34 @@ async fn the_network_is_off_unless_it_is_approved() {
         let command = format!("echo hi > /dev/tcp/127.0.0.1/{port} && echo GOT");
         let off = exec(&house, "c1", json!({ "command": command })).await;
         assert!(!words(&off).contains("GOT"), "{level:?}: {}", words(&off));
-        let on = json!({ "command": command, "network": true });
-        let on = exec(&house, "c2", on).await;
+        // Through the proxy nothing on this machine is reached, neither directly nor by it.
+        let (held, holder) = (format!("{command}; true"), "c2");
+        let on = json!({ "command": held, "network": true });
+        let on = exec(&house, holder, on).await;
+        let text = words(&on);
+        assert!(!text.contains("GOT"), "{level:?}: {text}");
+        assert!(
+            text.contains("(network: through hob's proxy; programs"),
+            "{text}"
+        );
+        let asked = format!("curl -s -m 20 http://127.0.0.1:{port}/; true");
+        let on = json!({ "command": asked, "network": true, "hosts": ["127.0.0.1"] });
+        let on = exec(&house, "c3", on).await;
+        let text = words(&on);
+        assert!(text.contains("web.private_hosts"), "{level:?}: {text}");
+        assert!(
+            text.contains(&format!("Refused hosts: 127.0.0.1:{port}")),
+            "{text}"
+        );
+        assert_eq!(
+            metadata(&on, "refusedHosts"),
+            &json!([format!("127.0.0.1:{port}")])
+        );
+        assert!(reached(&listener).is_none(), "{level:?}");
+        let on = json!({ "command": command, "network": "host" });
+        let on = exec(&house, "c4", on).await;
         assert!(words(&on).contains("GOT"), "{level:?}: {}", words(&on));
+        assert!(reached(&listener).is_some(), "{level:?}");
         house.fixture.close().await;
     }
 }

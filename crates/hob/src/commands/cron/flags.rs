@@ -1,7 +1,7 @@
 //! The command line of `hob cron`.
 
 use crate::commands::standing::{
-    allow_flag, flag, notify_flags, prose_flag, switch, task_flags, time_flag,
+    allow_flag, flag, network_flag, notify_flags, prose_flag, switch, task_flags, time_flag,
 };
 use crate::tree::text::examples;
 use clap::builder::PossibleValuesParser;
@@ -176,7 +176,7 @@ fn work_flags(is_new: bool) -> Vec<Arg> {
     ];
     flags.extend(task_flags(is_new));
     flags.extend([
-        switch("network", "With --command: lets it reach the network"),
+        network_flag("network", "With --command: lets it reach the internet"),
         time_flag(
             "timeout",
             "With --command: how long it may take; 10m when missing",

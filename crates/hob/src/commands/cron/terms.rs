@@ -122,7 +122,7 @@ async fn common(matches: &ArgMatches, before: Option<&Job>) -> Result<UpdateJobP
         model: text("model"),
         budget: standing::budget(matches, before.and_then(budget)),
         tools: order::tools(matches),
-        network: matches.get_flag("network").then_some(true),
+        network: standing::network(matches, "network"),
         timeout_ms: matches.get_one::<u64>("timeout").copied(),
         missed: text("missed").and_then(|word| permission::named(&word)),
         window_ms: matches.get_one::<u64>("window").copied(),

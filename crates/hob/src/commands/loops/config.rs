@@ -101,9 +101,10 @@ fn monitor(matches: &ArgMatches, before: Option<&MonitorView>) -> Result<Option<
     let command = matches.get_one::<String>("monitor").cloned();
     let interval_ms = matches.get_one::<u64>("monitor-every").copied();
     let timeout_ms = matches.get_one::<u64>("monitor-timeout").copied();
-    let network = matches.get_flag("monitor-network");
+    let network = standing::network(matches, "monitor-network");
     interval_ms.map_or(Ok(()), |ms| interval("--monitor-every", ms))?;
-    let is_named = command.is_some() || interval_ms.is_some() || timeout_ms.is_some() || network;
+    let is_named =
+        command.is_some() || interval_ms.is_some() || timeout_ms.is_some() || network.is_some();
     if !is_named {
         return Ok(None);
     }
@@ -118,7 +119,9 @@ fn monitor(matches: &ArgMatches, before: Option<&MonitorView>) -> Result<Option<
     Ok(Some(Monitor {
         command,
         interval_ms: interval_ms.or_else(|| before?.interval_ms),
-        network: network || before.is_some_and(|it| it.network),
+        network: network
+            .or_else(|| Some(before?.network))
+            .unwrap_or_default(),
         timeout_ms: timeout_ms.or_else(|| before?.timeout_ms),
     }))
 }

@@ -1,7 +1,7 @@
 //! The command line of `hob loop`.
 
 use crate::commands::standing::{
-    allow_flag, flag, notify_flags, prose_flag, switch, task_flags, time_flag,
+    allow_flag, flag, network_flag, notify_flags, prose_flag, switch, task_flags, time_flag,
 };
 use crate::mind::question::parse_dollars;
 use crate::tree::text::examples;
@@ -159,7 +159,7 @@ fn config_flags(is_new: bool) -> Vec<Arg> {
             "monitor-every",
             "Runs the monitor on its own this often, not before each iteration",
         ),
-        switch("monitor-network", "Lets the monitor reach the network"),
+        network_flag("monitor-network", "Lets the monitor reach the internet"),
         time_flag(
             "monitor-timeout",
             "How long one run of the monitor may take; 30s unless told",

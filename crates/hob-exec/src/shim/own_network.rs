@@ -1,0 +1,95 @@
+//! A network of the run's own: a network namespace that has only a loopback, with one socket that
+//! listens on it. The socket is sent to the daemon, which accepts on it from outside and decides
+//! about every connection (the proxy of `hob-net`). There is no other way out of the namespace.
+//!
+//! Under Landlock the new process makes the namespace itself, before its walls ([`enter`]). Under
+//! bubblewrap the namespace is bubblewrap's, so this very program runs in it first, opens the
+//! socket, and becomes the program ([`run`]).
+//!
+//! Invariants: the socket is made and sent before anything of the child's program runs; the program
+//! inherits neither the socket nor the way by which it was sent.
+
+use super::sys;
+use crate::environment::PROXY_PORT;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::AsRawFd;
+use std::process::ExitCode;
+
+/// `hob shim listen FD PROGRAM ARG...`, run inside bubblewrap.
+pub(super) const SUBCOMMAND: &str = "listen";
+/// As shells say that a program could not be started.
+const NOT_STARTED: u8 = 126;
+
+/// Takes the calling process, which has one thread and all rights in its user namespace, into a
+/// network namespace, and sends the listening socket over `channel`.
+pub(super) fn enter(channel: &OwnedFd) -> io::Result<()> {
+    let failed = |error: io::Error| {
+        let reason = format!("A network of its own cannot be made here: {error}");
+        io::Error::new(error.kind(), reason)
+    };
+    sys::unshare_network().map_err(failed)?;
+    sys::loopback_up().map_err(failed)?;
+    send_listener(channel).map_err(failed)
+}
+
+/// What bubblewrap is told to run before the program.
+pub(super) struct Inside {
+    pub(super) arguments: Vec<OsString>,
+    /// Descriptors that the arguments name.
+    pub(super) handed: Vec<OwnedFd>,
+}
+
+/// This very program, by a descriptor: its file may be hidden in the sandbox, or replaced.
+pub(super) fn before_program(channel: OwnedFd) -> io::Result<Inside> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let own = rustix::fs::open("/proc/self/exe", flags, Mode::empty())?;
+    let mut arguments = vec![OsString::from(format!("/proc/self/fd/{}", own.as_raw_fd()))];
+    // The words by which this process became the shim.
+    arguments.extend(std::env::args_os().skip(1));
+    arguments.push(SUBCOMMAND.into());
+    arguments.push(channel.as_raw_fd().to_string().into());
+    let handed = vec![own, channel];
+    Ok(Inside { arguments, handed })
+}
+
+/// Sends the listening socket, then becomes the program.
+pub(super) fn run(arguments: &[OsString]) -> ExitCode {
+    let Err(error) = try_run(arguments);
+    let _ = writeln!(io::stderr(), "hob: the program did not start: {error}");
+    ExitCode::from(NOT_STARTED)
+}
+
+fn try_run(arguments: &[OsString]) -> io::Result<std::convert::Infallible> {
+    let [channel, program, rest @ ..] = arguments else {
+        return Err(io::Error::other("it is not named"));
+    };
+    let channel = channel.to_str().and_then(|number| number.parse().ok());
+    let channel = channel.and_then(sys::inherited);
+    let channel = channel.ok_or_else(|| io::Error::other("its network was not handed over"))?;
+    sys::close_on_exec()?;
+    send_listener(&channel)?;
+    drop(channel);
+    let without: &[&str] = &[];
+    Err(crate::handover::become_program(
+        OsStr::new(program),
+        rest,
+        without,
+    ))
+}
+
+fn send_listener(channel: &OwnedFd) -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
+    let descriptors = [listener.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let byte = [IoSlice::new(&[0])];
+    rustix::net::sendmsg(channel, &byte, &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}

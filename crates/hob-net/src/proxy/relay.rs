@@ -1,0 +1,78 @@
+//! Carries bytes both ways between a program and the host it reached.
+//!
+//! Invariant: a connection on which nothing moves ends by itself, sooner when one side is done.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Bytes carried at once, in each direction.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// How long nothing may move.
+const IDLE_TIME_MAX: Duration = Duration::from_mins(5);
+/// The same after one side has said that it is done.
+const HALF_CLOSED_TIME_MAX: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// What has moved so far.
+#[derive(Default)]
+struct Traffic {
+    bytes: AtomicU64,
+    is_half_closed: AtomicBool,
+}
+
+/// Carries until both sides are done, one fails, or nothing moves.
+pub(super) async fn relay(program: TcpStream, host: TcpStream) {
+    let traffic = Traffic::default();
+    let (program_reads, program_writes) = program.into_split();
+    let (host_reads, host_writes) = host.into_split();
+    let both = async {
+        // A side that fails ends the whole: the other could never be told the rest.
+        tokio::try_join!(
+            carry(program_reads, host_writes, &traffic),
+            carry(host_reads, program_writes, &traffic)
+        )
+    };
+    tokio::select! {
+        _ = both => {}
+        () = until_idle(&traffic) => {}
+    }
+}
+
+async fn carry(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    traffic: &Traffic,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 {
+            traffic.is_half_closed.store(true, Ordering::Relaxed);
+            return to.shutdown().await;
+        }
+        to.write_all(&buffer[..read]).await?;
+        traffic.bytes.fetch_add(read as u64, Ordering::Relaxed);
+    }
+}
+
+async fn until_idle(traffic: &Traffic) {
+    let mut seen = 0;
+    let mut since = tokio::time::Instant::now();
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let bytes = traffic.bytes.load(Ordering::Relaxed);
+        if bytes != seen {
+            (seen, since) = (bytes, tokio::time::Instant::now());
+        }
+        let most = if traffic.is_half_closed.load(Ordering::Relaxed) {
+            HALF_CLOSED_TIME_MAX
+        } else {
+            IDLE_TIME_MAX
+        };
+        if since.elapsed() >= most {
+            return;
+        }
+    }
+}

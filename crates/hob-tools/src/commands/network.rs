@@ -1,0 +1,191 @@
+//! Which network a command has: what a person is asked, and the proxy that is its only exit.
+//!
+//! Invariants: a command whose network leads through the proxy has one that serves it from its start
+//! to its end; without a proxy such a command is not started.
+
+use super::Commands;
+use crate::spot::Refused;
+use hob_exec::{Child, ExecError, NetworkAccess, Plan, Walls};
+use hob_net::{AllowedHosts, HOSTS_MAX, Openings, Proxy};
+use hob_wire::NetworkGrant;
+use serde_json::{Value, json};
+
+/// The network that a call asks for, checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Network {
+    grant: NetworkGrant,
+    /// The only hosts it reaches through the proxy, as they were named; any when empty.
+    hosts: Vec<String>,
+}
+
+impl Network {
+    pub(crate) fn new(grant: NetworkGrant, hosts: Option<&[String]>) -> Result<Network, Refused> {
+        let hosts = hosts.unwrap_or_default();
+        if !hosts.is_empty() {
+            if grant != NetworkGrant::Proxy {
+                let why = "`hosts` limits `network: true`; give both, or leave `hosts` out.";
+                return Err(Refused(why.to_owned()));
+            }
+            AllowedHosts::new(hosts).map_err(Refused)?;
+        }
+        Ok(Network {
+            grant,
+            hosts: hosts.to_vec(),
+        })
+    }
+
+    pub(crate) fn access(&self) -> NetworkAccess {
+        access(self.grant)
+    }
+
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// What a person is asked to allow.
+    pub(crate) fn question(&self) -> String {
+        match self.grant {
+            NetworkGrant::Off => "off".to_owned(),
+            NetworkGrant::Host => {
+                "ON: this machine's own network; can also reach services on this machine".to_owned()
+            }
+            NetworkGrant::Proxy if self.hosts.is_empty() => {
+                "ON, through hob's proxy: any host on the open internet".to_owned()
+            }
+            NetworkGrant::Proxy => {
+                format!("ON, through hob's proxy: only {}", self.hosts.join(", "))
+            }
+        }
+    }
+}
+
+pub(super) fn access(grant: NetworkGrant) -> NetworkAccess {
+    match grant {
+        NetworkGrant::Off => NetworkAccess::Off,
+        NetworkGrant::Proxy => NetworkAccess::Proxy,
+        NetworkGrant::Host => NetworkAccess::Host,
+    }
+}
+
+/// The arguments `network` and `hosts` of a tool.
+pub(crate) fn parameters(before: &str) -> (Value, Value) {
+    let network = json!({
+        "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": ["host"] }],
+        "description": format!("{before}true: it needs the internet, through a proxy that is set in its environment; programs that ignore proxy settings (ssh, ping) have no network. \"host\": this machine's own network, services on it included; only if true cannot do. The person is asked."),
+    });
+    let hosts = json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "minItems": 1,
+        "maxItems": HOSTS_MAX,
+        "description": format!("{before}with network true: the only hosts it reaches, such as example.org or *.example.org. Name them if you know them: the person is asked for less."),
+    });
+    (network, hosts)
+}
+
+/// A started command.
+#[derive(Debug)]
+pub struct Spawned {
+    pub child: Child,
+    /// What its network was, if it has one.
+    pub report: Option<ProxyReport>,
+}
+
+/// What became of a command's network; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ProxyReport {
+    /// None: it has this machine's own network.
+    proxy: Option<Proxy>,
+}
+
+impl ProxyReport {
+    /// One line for the result.
+    pub fn line(&self) -> String {
+        let Some(proxy) = &self.proxy else {
+            return "network: this machine's own".to_owned();
+        };
+        let mut line =
+            "network: through hob's proxy; programs that ignore proxy settings have no network"
+                .to_owned();
+        let refused = proxy.refused();
+        if !refused.is_empty() {
+            let refused: Vec<String> = refused
+                .into_iter()
+                .map(|(host, why)| format!("{host} ({why})"))
+                .collect();
+            line.push_str(". Refused hosts: ");
+            line.push_str(&refused.join("; "));
+        }
+        line
+    }
+
+    /// The line, if hosts were refused: for results that are not a model's.
+    pub fn refusal(&self) -> Option<String> {
+        let is_refused = self
+            .proxy
+            .as_ref()
+            .is_some_and(|it| !it.refused().is_empty());
+        is_refused.then(|| self.line())
+    }
+
+    /// For a result's metadata.
+    pub(crate) fn add_to(&self, metadata: &mut Value) {
+        let Some(proxy) = &self.proxy else {
+            metadata["network"] = json!("host");
+            return;
+        };
+        metadata["network"] = json!("proxy");
+        let refused: Vec<String> = proxy.refused().into_iter().map(|(host, _)| host).collect();
+        if !refused.is_empty() {
+            metadata["refusedHosts"] = json!(refused);
+        }
+    }
+}
+
+impl Commands {
+    /// Starts a plan, with the proxy that its policy asks for. `hosts` are the only ones it reaches
+    /// through it; any when empty.
+    pub async fn spawn(&self, plan: Plan, hosts: &[String]) -> Result<Spawned, ExecError> {
+        let access = match &plan.walls {
+            Walls::Policy(policy) => policy.network,
+            Walls::Unsandboxed { .. } => NetworkAccess::Off,
+        };
+        let proxy = match access {
+            NetworkAccess::Off => {
+                let child = self.spawner.spawn(plan).await?;
+                return Ok(Spawned {
+                    child,
+                    report: None,
+                });
+            }
+            NetworkAccess::Host => None,
+            NetworkAccess::Proxy => Some(self.proxy(hosts)?),
+        };
+        let child = self.spawner.spawn(plan).await?;
+        if let (Some(proxy), Some(listener)) = (proxy.clone(), child.take_listener()) {
+            let served = proxy.serve(listener, child.ended());
+            self.spawner.tasks().spawn_until_stop("proxy", served);
+        }
+        let report = Some(ProxyReport { proxy });
+        Ok(Spawned { child, report })
+    }
+
+    fn proxy(&self, hosts: &[String]) -> Result<Proxy, ExecError> {
+        let Some(web) = self.web.clone() else {
+            let why = "There is no way to the network here.";
+            return Err(ExecError::Policy(why.to_owned()));
+        };
+        let hosts = match hosts {
+            [] => None,
+            hosts => Some(AllowedHosts::new(hosts).map_err(ExecError::Policy)?),
+        };
+        let settings = self.settings.borrow();
+        let opened = settings.list("web.private_hosts").iter();
+        let openings = Openings::new(opened.map(String::as_str));
+        Ok(Proxy::new(web, openings, hosts))
+    }
+}
+
+#[cfg(test)]
+#[path = "network_tests.rs"]
+mod tests;
