@@ -131,7 +131,7 @@ async fn seen(ground: &Ground, id: CommandId, wait_ms: u64) -> Result<TerminalCo
 
 /// A command without secrets in its output. One that still runs may have printed the half of a
 /// secret, which is left out until the rest comes.
-fn masked(mut command: TerminalCommand, mask: &Mask) -> TerminalCommand {
+pub(super) fn masked(mut command: TerminalCommand, mask: &Mask) -> TerminalCommand {
     if let Some(output) = &mut command.output {
         let mut stream = mask.stream();
         let mut shown = stream.push(output.as_bytes()).into_owned();
