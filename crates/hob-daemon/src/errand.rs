@@ -133,6 +133,7 @@ impl Outcome {
 pub struct Errands {
     ground: Ground,
     commands: Commands,
+    mask: Mask,
     turns: Arc<Semaphore>,
 }
 
@@ -143,8 +144,17 @@ impl Errands {
         Errands {
             ground: ground.with_commands(commands.clone()),
             commands,
+            mask: Mask::new(),
             turns: Arc::new(Semaphore::new(AT_ONCE_MAX)),
         }
+    }
+
+    /// The same, where these secrets are taken out of what commands print: a loop shows it to its
+    /// model, and jobs keep it.
+    #[must_use]
+    pub fn with_mask(mut self, mask: Mask) -> Errands {
+        self.mask = mask;
+        self
     }
 
     /// Runs one to its end, its deadline or until `stop` is cancelled; nothing of it is left then.
@@ -167,6 +177,7 @@ impl Errands {
         let timeout_ms = errand.timeout_ms.unwrap_or(TIMEOUT_MS).min(TIMEOUT_MS_MAX);
         plan.deadline = Some(Duration::from_millis(timeout_ms.max(1)));
         plan.feed = Feed::Kept;
+        plan.mask = Some(self.mask.clone());
         plan.limits.kept_output_bytes = OUTPUT_BYTES_MAX;
         let Spawned { child, report } = match self.commands.spawn(plan, &[]).await {
             Ok(spawned) => spawned,

@@ -3,6 +3,7 @@
 //! Invariant: a plan says everything; nothing of the daemon's own state (environment, folder,
 //! descriptors, umask) reaches the child beside it.
 
+use hob_kit::mask::Mask;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ pub struct Plan {
     pub grace: Duration,
     /// Where the whole output goes, up to `limits.file_output_bytes`; the file is made anew.
     pub output_file: Option<PathBuf>,
+    /// Takes known secrets out of the output before anything is kept, written or handed on. None:
+    /// the output goes to nobody but the log or the caller's own pipes.
+    pub mask: Option<Mask>,
 }
 
 impl Plan {
@@ -66,6 +70,7 @@ impl Plan {
             deadline: None,
             grace: GRACE,
             output_file: None,
+            mask: None,
         }
     }
 }

@@ -137,7 +137,7 @@ impl Spawner {
             basin: Arc::clone(&basin),
             outcome,
         };
-        let pumps = Pumps::begin(pipes, plan.feed, &mut child);
+        let pumps = Pumps::begin(pipes, plan.feed, plan.mask.as_ref(), &mut child);
         let watcher = Watcher {
             control,
             shim,

@@ -7,6 +7,7 @@ use crate::order::{self, Ending, MESSAGE_BYTES_MAX, Report};
 use crate::output::pump::{Basin, Drain, pump};
 use crate::output::{Piece, Source};
 use crate::plan::Feed;
+use hob_kit::mask::Mask;
 use hob_kit::tasks::Tasks;
 use rustix::fd::OwnedFd;
 use std::io;
@@ -64,7 +65,7 @@ pub(crate) struct Pumps {
 }
 
 impl Pumps {
-    pub(crate) fn begin(pipes: Pipes, feed: Feed, child: &mut Child) -> Pumps {
+    pub(crate) fn begin(pipes: Pipes, feed: Feed, mask: Option<&Mask>, child: &mut Child) -> Pumps {
         let (gone, is_gone) = watch::channel(false);
         let room = if feed == Feed::Lines {
             LINES_MAX
@@ -82,6 +83,7 @@ impl Pumps {
         let drain = |source| Drain {
             source,
             feed,
+            mask: mask.map(Mask::stream),
             taker: taker.clone(),
             gone: is_gone.clone(),
         };

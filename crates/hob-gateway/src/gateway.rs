@@ -260,6 +260,7 @@ fn share(parts: &GatewayParts<'_>, doors: Vec<Arc<Door>>) -> Shared {
     Shared {
         bus: parts.bus.clone(),
         store: parts.store.clone(),
+        home: parts.home.clone(),
         clock: parts.clock.clone(),
         dice: parts.dice.clone(),
         tasks: parts.tasks.clone(),

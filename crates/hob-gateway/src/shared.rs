@@ -8,6 +8,7 @@ use hob_bus::{Bus, Link, Outlet, Peer};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::figures::Figures;
+use hob_kit::home::Home;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_store::Store;
@@ -20,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Shared {
     pub(crate) bus: Bus,
     pub(crate) store: Store,
+    /// Hob's own folders, of which no client may name a file.
+    pub(crate) home: Home,
     pub(crate) clock: Clock,
     pub(crate) dice: Dice,
     pub(crate) tasks: Tasks,

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Longest path of a unix socket: `sun_path` holds 108 bytes with its closing zero.
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 
+/// The file of [`Home::root`] that says what hob looks after by itself.
+pub const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
+
 /// The paths of one home; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(Arc<Paths>);
@@ -169,7 +172,7 @@ impl Home {
 
     /// What hob looks after by itself, if anything.
     pub fn heartbeat_file(&self) -> PathBuf {
-        self.0.data.join("HEARTBEAT.md")
+        self.0.data.join(HEARTBEAT_FILE)
     }
 
     /// What a person was told or asked once, and is not again.

@@ -10,6 +10,8 @@
 //! - [`home`], [`lock`], [`file`]: where things live, who owns them, how a file is replaced
 //! - [`settings`]: keys declared by their crates, read from one file and the environment
 //! - [`mask`], [`secret`], [`logging`]: the log, and what must never appear in it
+//! - [`known_secrets`], [`prompt_file`]: what a model reads: without secrets, from files that are
+//!   no links
 //!
 //! Invariant: nothing here knows what hob is for.
 
@@ -21,9 +23,11 @@ pub mod failpoint;
 pub mod figures;
 pub mod file;
 pub mod home;
+pub mod known_secrets;
 pub mod lock;
 pub mod logging;
 pub mod mask;
+pub mod prompt_file;
 pub mod secret;
 pub mod settings;
 pub mod tasks;

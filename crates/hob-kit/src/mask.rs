@@ -1,10 +1,11 @@
 //! Takes secrets out of text before it is logged or shown: the ones it was told, and whatever
-//! looks like a token. Invariant: masking never fails and never lengthens a text much; when in
-//! doubt it masks.
+//! looks like a token. What a model reads is masked by [`crate::known_secrets`], which does not
+//! guess. Invariant: masking never fails and never lengthens a text much; when in doubt it masks.
 
+use crate::known_secrets::Matcher;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// What stands where a secret stood.
 pub const MASKED: &str = "[masked]";
@@ -28,6 +29,8 @@ struct Secrets {
     /// Longest first, so that a secret that contains another is masked whole.
     known: Vec<Secret>,
     added: u64,
+    /// Finds all of them at once. Made when it is first needed after a change.
+    exact: OnceLock<Arc<Matcher>>,
 }
 
 struct Secret {
@@ -69,6 +72,16 @@ impl Mask {
             None => masked,
         }
     }
+
+    /// What finds the known secrets of this moment.
+    pub(crate) fn exact(&self) -> Arc<Matcher> {
+        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
+        let texts = || secrets.known.iter().map(|secret| secret.text.as_str());
+        let matcher = secrets
+            .exact
+            .get_or_init(|| Arc::new(Matcher::new(texts())));
+        Arc::clone(matcher)
+    }
 }
 
 impl Secrets {
@@ -87,6 +100,7 @@ impl Secrets {
         let age = self.added;
         self.added += 1;
         self.known.insert(place, Secret { text, age });
+        self.exact = OnceLock::new();
     }
 }
 

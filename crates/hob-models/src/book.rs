@@ -76,6 +76,10 @@ impl Book {
                 providers.push(one.provider());
             }
         }
+        // A key is known to the mask once it was asked for; so every key is, before the first prompt.
+        for variable in providers.iter().filter_map(|it| it.key_env.as_deref()) {
+            let _ = keys.key(variable);
+        }
         let timeouts = settings::timeouts(settings);
         Book {
             providers: providers.into_iter().map(Arc::new).collect(),

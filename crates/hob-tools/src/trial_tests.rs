@@ -4,6 +4,7 @@ use crate::{Entry, Ground, entries};
 use hob_core::permission::{Approved, Work};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
+use hob_kit::mask::Mask;
 use hob_store::{Store, StoreOptions};
 use hob_wire::RunId;
 use hob_wire::content::Part;
@@ -27,6 +28,15 @@ impl Trial {
         let home = around.path().join("home");
         let ground = Ground::new(Clock::manual(0), [home.as_path()]);
         Trial { around, ground }
+    }
+
+    /// One that knows a secret.
+    pub(crate) fn with_secret(secret: &str) -> Trial {
+        let trial = Trial::new();
+        let mask = Mask::new();
+        mask.add(secret);
+        let ground = trial.ground.clone().with_mask(mask);
+        Trial { ground, ..trial }
     }
 
     /// One whose runs can be undone.

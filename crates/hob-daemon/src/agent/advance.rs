@@ -60,6 +60,7 @@ impl Driver {
                     story.reserved = made.reserved;
                     story.model = Some(made.candidate.id());
                     draft.notes.extend(cut_note(&made));
+                    draft.notes.extend(made.notes.iter().cloned());
                     order = Some(made);
                 }
                 Err(reason) => {
@@ -207,12 +208,15 @@ impl Driver {
         }
         let sources = Sources {
             home: self.shared.parts.home.clone(),
+            mask: self.shared.parts.mask.clone(),
             workspace: self.params.workspace.clone(),
             caller: self.params.system.clone(),
         };
+        let system = prompt::layers(sources, Some(&past.session)).await;
+        self.log_refused(&system.refused);
         let only_it = |model: &String| *model == candidate.id();
         let request = Request {
-            system: prompt::layers(sources, Some(&past.session)).await,
+            system: system.layers,
             callers_system: self.params.system.iter().cloned().collect(),
             spoken,
             tools,
@@ -223,7 +227,16 @@ impl Driver {
         };
         let mut order = Order::new(candidate, request);
         order.turns_left_out += usize::from(past.has_more);
+        order.notes = system.refused;
         Ok(Ok(order))
+    }
+
+    /// Logs which prompt files were refused, once a run: the run's notes have them from then on.
+    fn log_refused(&self, refused: &[String]) {
+        let is_new = |reason: &&String| !self.summary.notes.contains(reason);
+        for reason in refused.iter().filter(is_new) {
+            tracing::warn!(run = %self.row.id, "{reason}");
+        }
     }
 
     fn summary_after(&self, draft: &Draft, story: &Story) -> RunSummary {

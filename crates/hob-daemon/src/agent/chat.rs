@@ -122,10 +122,15 @@ impl Chat {
         if layers.is_empty() {
             let sources = Sources {
                 home: shared.parts.home.clone(),
+                mask: shared.parts.mask.clone(),
                 workspace: None,
                 caller: None,
             };
-            layers = prompt::layers(sources, None).await;
+            let text = prompt::layers(sources, None).await;
+            for reason in &text.refused {
+                tracing::warn!(chat = %params.chat_id, "{reason}");
+            }
+            layers = text.layers;
         }
         let session = format!("chat:{}", params.chat_id);
         let of = RunOf {

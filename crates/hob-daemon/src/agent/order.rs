@@ -42,6 +42,8 @@ pub(crate) struct Order {
     pub(crate) reserved: Option<u64>,
     pub(crate) input_tokens: u64,
     pub(crate) turns_left_out: usize,
+    /// Sentences about the prompt for the person.
+    pub(crate) notes: Vec<String>,
     /// What repeating a call of each tool does.
     pub(crate) effects: BTreeMap<String, Effect>,
 }
@@ -88,6 +90,7 @@ impl Order {
             reserved: facts.price.map(|price| price::cost(&price, &worst)),
             input_tokens,
             turns_left_out: fitted.turns_left_out,
+            notes: Vec::new(),
             effects,
             prompt,
             candidate,

@@ -1,10 +1,12 @@
 //! The system text of a run, in layers: hob's own, the person's persona file, the workspace's
 //! `AGENTS.md`, the session, the caller. Invariants: what changes least stands first, so that a
-//! provider's cache finds the same beginning at each call; every layer is bounded.
+//! provider's cache finds the same beginning at each call; every layer is bounded; a file is read
+//! by [`hob_kit::prompt_file`] only, and one that is refused is told to the person.
 
 use hob_kit::home::Home;
+use hob_kit::mask::Mask;
+use hob_kit::prompt_file::{PromptFileError, PromptFolder, read_prompt_file};
 use hob_wire::rooms::session::Session;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What hob tells every model.
@@ -19,7 +21,7 @@ const PERSONA_FILE: &str = "persona.md";
 /// The file of a workspace that tells agents about it.
 const WORKSPACE_FILE: &str = "AGENTS.md";
 /// Bytes of either file that are taken.
-const FILE_BYTES_MAX: u64 = 32 * 1024;
+const FILE_BYTES_MAX: usize = 32 * 1024;
 /// Bytes of a session's own words that are taken.
 const SESSION_BYTES_MAX: usize = 2 * 1024;
 
@@ -27,21 +29,31 @@ const SESSION_BYTES_MAX: usize = 2 * 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     pub(crate) home: Home,
+    pub(crate) mask: Mask,
     pub(crate) workspace: Option<String>,
     /// The caller's own layer.
     pub(crate) caller: Option<String>,
 }
 
-/// The layers, the stable ones first. A file that is not there, or cannot be read, is no layer.
-pub(crate) async fn layers(sources: Sources, session: Option<&Session>) -> Vec<String> {
-    let persona = sources.home.root().join(PERSONA_FILE);
+/// The system text of one model call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SystemText {
+    /// The stable layers first.
+    pub(crate) layers: Vec<String>,
+    /// Files that were refused, a sentence each for the person.
+    pub(crate) refused: Vec<String>,
+}
+
+/// The layers. A file that is not there is no layer, nor is one that is refused.
+pub(crate) async fn layers(sources: Sources, session: Option<&Session>) -> SystemText {
     let workspace = sources.workspace.map(PathBuf::from);
-    let guide = workspace.as_ref().map(|folder| folder.join(WORKSPACE_FILE));
-    let files = tokio::task::spawn_blocking(move || {
-        let guide = guide.as_deref().and_then(read_bounded);
-        (read_bounded(&persona), guide)
-    });
-    let (persona, guide) = files.await.unwrap_or_default();
+    let (home, mask, folder) = (sources.home, sources.mask, workspace.clone());
+    let files = tokio::task::spawn_blocking(move || Files::read(&home, &mask, folder.as_deref()));
+    let Files {
+        persona,
+        guide,
+        refused,
+    } = files.await.unwrap_or_default();
     let mut layers = vec![CORE.to_owned()];
     layers.extend(persona);
     if let (Some(folder), Some(guide)) = (&workspace, guide) {
@@ -50,7 +62,45 @@ pub(crate) async fn layers(sources: Sources, session: Option<&Session>) -> Vec<S
     }
     layers.extend(session.map(|session| describe(session, workspace.as_deref())));
     layers.extend(sources.caller.filter(|layer| !layer.trim().is_empty()));
-    layers
+    SystemText { layers, refused }
+}
+
+/// What the files say.
+#[derive(Debug, Default)]
+struct Files {
+    persona: Option<String>,
+    guide: Option<String>,
+    refused: Vec<String>,
+}
+
+impl Files {
+    /// Blocks.
+    fn read(home: &Home, mask: &Mask, workspace: Option<&Path>) -> Files {
+        let mut refused = Vec::new();
+        let mut words = |read: Result<Option<String>, PromptFileError>| match read {
+            Ok(text) => text.as_deref().and_then(trimmed),
+            Err(reason) => {
+                refused.push(reason.to_string());
+                None
+            }
+        };
+        let own = PromptFolder::Home(home.root());
+        let persona = words(read_prompt_file(own, PERSONA_FILE, FILE_BYTES_MAX, mask));
+        let guide = workspace.and_then(|folder| {
+            let folder = PromptFolder::Outside { folder, home };
+            words(read_prompt_file(
+                folder,
+                WORKSPACE_FILE,
+                FILE_BYTES_MAX,
+                mask,
+            ))
+        });
+        Files {
+            persona,
+            guide,
+            refused,
+        }
+    }
 }
 
 /// What is left of a conversation that was cut, for the model.
@@ -74,15 +124,8 @@ fn describe(session: &Session, workspace: Option<&Path>) -> String {
     bounded(lines.join("\n"), SESSION_BYTES_MAX)
 }
 
-/// A file's beginning, if it is an ordinary file with words in it.
-fn read_bounded(path: &Path) -> Option<String> {
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).ok()?;
-    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
+/// The words of a file, without a character that was cut at its end; none if it has no words.
+fn trimmed(text: &str) -> Option<String> {
     let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER).trim();
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -10,6 +10,7 @@ use hob_core::family::DEPTH_MAX;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::home::Home;
+use hob_kit::mask::Mask;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_models::Book;
@@ -28,6 +29,8 @@ pub struct Parts {
     pub tasks: Tasks,
     pub library: Library,
     pub home: Home,
+    /// The secrets that no prompt may hold.
+    pub mask: Mask,
     pub clock: Clock,
     pub dice: Dice,
 }

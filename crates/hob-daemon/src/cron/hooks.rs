@@ -1,7 +1,8 @@
 //! Calls of other systems: their secret, and what becomes of one.
 //!
 //! Invariants: no secret is stored, each is derived from the house's key and the job's nonce; an
-//! unknown job, one that takes no calls and a wrong secret are answered alike.
+//! unknown job, one that takes no calls and a wrong secret are answered alike; secrets in a call
+//! are masked before it is stored or becomes a task.
 
 use super::Shared;
 use super::terms;
@@ -12,10 +13,12 @@ use hob_core::hook::{self, REPLAY_MS};
 use hob_kit::dice::Dice;
 use hob_kit::file;
 use hob_kit::home::Home;
+use hob_kit::mask::Mask;
 use hob_wire::rooms::cron::{
     CronChange, DeliverParams, HookSecret, SecretParams, Slot, SlotOrigin, Work,
 };
 use hob_wire::{ErrorCode, WireError};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use tokio::sync::OnceCell;
@@ -31,14 +34,16 @@ pub(super) const NONCE_BYTES: usize = 12;
 pub(super) struct HouseKey {
     file: PathBuf,
     dice: Dice,
+    mask: Mask,
     key: OnceCell<Vec<u8>>,
 }
 
 impl HouseKey {
-    pub(super) fn new(home: &Home, dice: &Dice) -> HouseKey {
+    pub(super) fn new(home: &Home, dice: &Dice, mask: &Mask) -> HouseKey {
         HouseKey {
             file: home.hooks_key(),
             dice: dice.clone(),
+            mask: mask.clone(),
             key: OnceCell::new(),
         }
     }
@@ -53,6 +58,9 @@ impl HouseKey {
             let message = format!("The key of webhooks cannot be read: {error}.");
             WireError::new(ErrorCode::Internal, message)
         })?;
+        if let Ok(text) = std::str::from_utf8(key) {
+            self.mask.add(text.trim());
+        }
         Ok(key)
     }
 }
@@ -94,9 +102,11 @@ impl Shared {
                 .await?;
         }
         let key = self.hooks.get().await?;
+        let secret = hook::secret(key, &row.id, &row.nonce);
+        self.parts.mask.add(&secret);
         Ok(HookSecret {
             path: format!("/hooks/{}", row.terms.name),
-            secret: hook::secret(key, &row.id, &row.nonce),
+            secret,
             id: row.id,
         })
     }
@@ -128,13 +138,9 @@ impl Shared {
             let message = "There is no such hook, or its secret is another one.";
             return Err(WireError::new(ErrorCode::Unauthorized, message));
         };
-        let call = hook::Call {
-            body: &body,
-            headers: &params.headers,
-            query: &params.query,
-        };
+        self.parts.mask.add(&secret);
         let own_task = match &row.terms.work {
-            Work::Agent(agent) => Some(hook::fill(&agent.task, call)),
+            Work::Agent(agent) => Some(self.task_of(&agent.task, &params, &body)),
             Work::Loop { .. } | Work::Command(_) | Work::Heartbeat(_) => None,
         };
         let is_marked = mark.0.is_some();
@@ -146,5 +152,24 @@ impl Shared {
         // A signature may be from a little ahead, so that it is good for twice the window.
         let same_within_ms = is_marked.then_some(2 * REPLAY_MS);
         self.fire(&row.id, due, own_task, same_within_ms).await
+    }
+
+    /// The task that a call makes, without secrets: it is stored and sent to a model.
+    fn task_of(&self, template: &str, params: &DeliverParams, body: &[u8]) -> String {
+        let mask = &self.parts.mask;
+        let masked = |text: &str| mask.apply_exact(text).into_owned();
+        let values = |of: &BTreeMap<String, String>| {
+            let masked = of.iter().map(|(name, value)| (name.clone(), masked(value)));
+            masked.collect::<BTreeMap<_, _>>()
+        };
+        // Before it is filled in, because a long value is cut there; and after, because a value
+        // of JSON may spell a secret with escapes.
+        let body = masked(&String::from_utf8_lossy(body));
+        let call = hook::Call {
+            body: body.as_bytes(),
+            headers: &values(&params.headers),
+            query: &values(&params.query),
+        };
+        masked(&hook::fill(template, call))
     }
 }

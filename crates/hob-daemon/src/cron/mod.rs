@@ -127,7 +127,7 @@ pub fn serve(parts: Parts) -> Result<(), WireError> {
         pen: tokio::sync::Mutex::new(()),
         poke: Notify::new(),
         is_ready: watch::Sender::new(false),
-        hooks: hooks::HouseKey::new(&parts.home, &parts.dice),
+        hooks: hooks::HouseKey::new(&parts.home, &parts.dice, &parts.mask),
         parts,
     });
     shared.parts.bus.serve(room(&shared))?;

@@ -13,6 +13,8 @@ use futures_util::FutureExt;
 use hob_core::excerpt::excerpt;
 use hob_core::schedule::heartbeat;
 use hob_kit::failpoint;
+use hob_kit::home::HEARTBEAT_FILE;
+use hob_kit::prompt_file::{PromptFileError, PromptFolder, read_prompt_file};
 use hob_wire::rooms::agent::{Cost, Run, RunParams, Stats, StatsParams};
 use hob_wire::rooms::cron::{AgentWork, HEARTBEAT_OK, HeartbeatWork, Slot, SlotState, Work};
 use hob_wire::rooms::loops;
@@ -141,8 +143,13 @@ impl Shared {
     /// Looks after the house, if there is anything to look after.
     async fn beat(&self, started: &Started, work: &HeartbeatWork) -> Outcome {
         let skip = |why: &str| Outcome::without_work(SlotState::Skipped, why.to_owned());
-        let said = std::fs::read(self.parts.home.heartbeat_file()).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said[..said.len().min(HEARTBEAT_BYTES_MAX)]);
+        let said = match self.heartbeat_text().await {
+            Ok(said) => said,
+            Err(refused) => {
+                tracing::warn!("{refused}");
+                return skip(&refused.to_string());
+            }
+        };
         if !heartbeat::has_content(&said) {
             return skip("HEARTBEAT.md says nothing");
         }
@@ -165,6 +172,16 @@ impl Shared {
             ..AgentWork::default()
         };
         self.run_agent(started, &agent, task).await
+    }
+
+    /// What `HEARTBEAT.md` says; nothing when there is none.
+    async fn heartbeat_text(&self) -> Result<String, PromptFileError> {
+        let (home, mask) = (self.parts.home.clone(), self.parts.mask.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let folder = PromptFolder::Home(home.root());
+            read_prompt_file(folder, HEARTBEAT_FILE, HEARTBEAT_BYTES_MAX, &mask)
+        });
+        Ok(read.await.unwrap_or(Ok(None))?.unwrap_or_default())
     }
 
     async fn run_loop(&self, started: &Started, name: &str) -> Outcome {

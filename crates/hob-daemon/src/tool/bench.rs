@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::flights::{CallKey, Flights, call_key};
+use super::masking::{mask_executed, mask_previewed, mask_probed, mask_text};
 use super::offer::TIMEOUT_MS_MAX;
 use super::own_act;
 use super::shelf::{Maker, ServiceTool, Tool};
@@ -105,12 +106,18 @@ impl Bench {
                 self.run_outside(&tool, service, work, flight.stop()).await
             }
         };
+        // Masked here once, so that nobody after this sees a secret: not the model, not the
+        // journal, not what is kept of a long answer.
         let done = match done {
             Ok(done) => {
                 let ground = &self.shared.ground;
+                let done = mask_executed(done, &self.shared.mask);
                 Ok(bounded_and_kept(done, &tool.spec.name, &context, ground).await)
             }
-            Err(error) => Err(error),
+            Err(mut error) => {
+                mask_text(&mut error.message, &self.shared.mask);
+                Err(error)
+            }
         };
         telling.finish(&done);
         done
@@ -156,6 +163,10 @@ impl Bench {
 
     /// Asks whether an earlier call happened.
     pub(super) async fn probe(&self, params: ExecuteParams) -> Probed {
+        mask_probed(self.find_out(params).await, &self.shared.mask)
+    }
+
+    async fn find_out(&self, params: ExecuteParams) -> Probed {
         let unknown = |known: String| Probed::Unknown { known };
         let Some(tool) = self.await_return(&params.name).await else {
             return unknown(format!("The tool '{}' is not here any more.", params.name));
@@ -218,11 +229,12 @@ impl Bench {
         let looked = tokio::task::spawn_blocking(move || look(&work, &ground));
         let limit = Duration::from_millis(self.timeout_ms(&tool.spec));
         let seen = timeout(limit, looked).await.ok()?.ok()?;
-        Some(Previewed {
+        let seen = Previewed {
             text: Some(seen.preview).filter(|text| !text.is_empty()),
             state: Some(seen.state),
             would_fail: seen.would_fail,
-        })
+        };
+        Some(mask_previewed(seen, &self.shared.mask))
     }
 
     /// Turns a call into an approved one: by its ticket if it is a run's, else as a person's act.

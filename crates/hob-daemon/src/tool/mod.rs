@@ -5,7 +5,7 @@
 //! - `undoing`: taking back what a run changed
 //! - `own_act`: recording what a person does with their own hands
 //! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
-//! - `telling`: what watchers hear of it meanwhile
+//! - `masking`: takes secrets out of what tools say; `telling`: what watchers hear of it meanwhile
 //!
 //! Invariants: a call made for a run is run only with a ticket that the permission room redeems for
 //! these very bytes; what a model got wrong is told to the model, never run; names of the house
@@ -14,6 +14,7 @@
 
 mod bench;
 mod flights;
+pub(crate) mod masking;
 mod offer;
 mod own_act;
 mod shelf;

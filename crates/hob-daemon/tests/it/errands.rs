@@ -255,3 +255,19 @@ fn granting_needs_admin_and_terms_that_a_rule_can_say() {
     assert_eq!(code(many), ErrorCode::InvalidParams);
     grants::check(&call(Scope::Admin), OWNER, &[grant("write", None)]).expect("may be granted");
 }
+
+/// A loop shows its model what its monitor printed.
+#[tokio::test]
+async fn what_a_command_prints_is_masked() {
+    let fixture = Fixture::new();
+    let mask = Mask::new();
+    mask.add("sk-live-0123456789abcdef");
+    let errands = errands(&fixture).with_mask(mask);
+    let told = errand(
+        "printf sk-live-; sleep 0.1; echo 0123456789abcdef end",
+        None,
+    );
+    let outcome = errands.run(&told, &CancellationToken::new()).await;
+    assert_eq!(outcome.stdout, "[masked] end\n");
+    fixture.close().await;
+}

@@ -1,12 +1,15 @@
 //! From a child's pipe into memory, a file, and whoever takes pieces.
 //!
-//! Invariant: a pump ends when its pipe does; a taker of chunks slows it, and once the child is
-//! gone no longer than [`LAST_PIECES_TIME_MAX`].
+//! Invariants: a pump ends when its pipe does; a taker of chunks slows it, and once the child is
+//! gone no longer than [`LAST_PIECES_TIME_MAX`]; whoever gets the output gets it masked, and every
+//! count and offset is one of masked bytes.
 
 use super::keep::Keep;
 use super::text::{Decoder, Lines};
 use super::{Piece, Source};
 use crate::plan::Feed;
+use hob_kit::known_secrets::StreamMask;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -87,6 +90,7 @@ impl Basin {
 pub(crate) struct Drain {
     pub(crate) source: Source,
     pub(crate) feed: Feed,
+    pub(crate) mask: Option<StreamMask>,
     pub(crate) taker: Option<mpsc::Sender<Piece>>,
     /// Becomes true when the child is gone.
     pub(crate) gone: watch::Receiver<bool>,
@@ -97,18 +101,18 @@ pub(crate) async fn pump(mut pipe: pipe::Receiver, basin: Arc<Basin>, mut drain:
     let mut buffer = vec![0; CHUNK_BYTES];
     let mut decoder = Decoder::default();
     let mut lines = Lines::default();
-    loop {
-        let bytes = match pipe.read(&mut buffer).await {
-            Ok(0) | Err(_) => break,
-            Ok(count) => &buffer[..count],
-        };
-        basin.look(drain.source, |keep| keep.push(bytes));
-        basin.store(bytes).await;
+    let mut is_at_end = false;
+    while !is_at_end {
+        let count = pipe.read(&mut buffer).await.unwrap_or(0);
+        is_at_end = count == 0;
+        let bytes = drain.masked(&buffer[..count]);
+        basin.look(drain.source, |keep| keep.push(&bytes));
+        basin.store(&bytes).await;
         match drain.feed {
             Feed::Kept | Feed::Pipes => {}
-            Feed::Chunks => drain.give(decoder.push(bytes)).await,
+            Feed::Chunks => drain.give(decoder.push(&bytes)).await,
             Feed::Lines => {
-                for line in lines.push(bytes) {
+                for line in lines.push(&bytes) {
                     drain.give_or_drop(line, &basin);
                 }
             }
@@ -124,6 +128,15 @@ pub(crate) async fn pump(mut pipe: pipe::Receiver, basin: Arc<Basin>, mut drain:
 }
 
 impl Drain {
+    /// What can go on without its secrets; no bytes mean the end.
+    fn masked<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        match &mut self.mask {
+            None => Cow::Borrowed(bytes),
+            Some(mask) if bytes.is_empty() => Cow::Owned(mask.finish()),
+            Some(mask) => mask.push(bytes),
+        }
+    }
+
     /// Waits for room.
     async fn give(&mut self, text: String) {
         let Some(taker) = &self.taker else {

@@ -1,8 +1,35 @@
 //! Which files are taken for pictures.
 
-use super::{BYTES_MAX, PICTURES_MAX, read};
+use super::{BYTES_MAX, Image, PICTURES_MAX};
+use hob_kit::home::Home;
+use std::path::Path;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+
+/// Reads as a daemon whose home is elsewhere.
+fn read(paths: &[String]) -> Result<Vec<Image>, String> {
+    super::read(paths, &Home::at(Path::new("/nowhere/hob")))
+}
+
+#[test]
+fn links_and_pictures_of_hobs_home_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let text = |name: &str| at(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(at("home")).unwrap();
+    std::fs::write(at("private.png"), PNG).unwrap();
+    std::fs::write(at("home/own.png"), PNG).unwrap();
+    std::os::unix::fs::symlink(at("private.png"), at("link.png")).unwrap();
+    let home = Home::at(&at("home"));
+    for (name, why) in [("link.png", "is a link"), ("home/own.png", "hob itself")] {
+        let refused = super::read(&[text(name)], &home).unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+    }
+    assert!(super::read(&[text("private.png")], &home).is_ok());
+    std::fs::hard_link(at("private.png"), at("second.png")).unwrap();
+    let refused = super::read(&[text("second.png")], &home).unwrap_err();
+    assert!(refused.contains("hard link"), "{refused}");
+}
 
 #[test]
 fn only_pictures_within_the_bounds_are_read() {

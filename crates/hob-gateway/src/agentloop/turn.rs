@@ -115,7 +115,8 @@ impl Turn {
                 "This token may not name files of this machine; that needs the scope 'control'.";
             return Err(WireError::new(ErrorCode::Forbidden, why));
         }
-        let read = tokio::task::spawn_blocking(move || pictures::read(&paths)).await;
+        let home = self.client.desk.shared.home.clone();
+        let read = tokio::task::spawn_blocking(move || pictures::read(&paths, &home)).await;
         let read = read.map_err(|_| refused("The pictures could not be read.".to_owned()))?;
         read.map_err(refused)
     }

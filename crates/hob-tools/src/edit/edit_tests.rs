@@ -123,3 +123,26 @@ async fn what_changed_after_the_look_is_not_edited() {
         Some("one\nsomebody else's\n")
     );
 }
+
+#[tokio::test]
+async fn a_text_that_was_masked_does_not_fit_and_the_reason_says_why() {
+    const KEY: &str = "sk-live-0123456789abcdef";
+    let trial = Trial::with_secret(KEY);
+    let held = format!("name=a\nkey={KEY}\n");
+    trial.put(".env", &held);
+    for args in [
+        json!({ "oldText": "name=a\nkey=[masked]", "newText": "name=b\nkey=[masked]" }),
+        json!({ "patch": "@@ -1,2 +1,2 @@\n-name=a\n+name=b\n key=[masked]\n" }),
+    ] {
+        let mut args = args;
+        args["path"] = json!(".env");
+        let (words, is_error) = trial.say("edit", args).await;
+        assert!(is_error && words.contains("holds a secret"), "{words}");
+        assert_eq!(trial.get(".env").as_deref(), Some(held.as_str()));
+    }
+    let beside = json!({ "path": ".env", "oldText": "name=a", "newText": "name=b" });
+    let (words, is_error) = trial.say("edit", beside).await;
+    assert!(!is_error, "{words}");
+    let expected = format!("name=b\nkey={KEY}\n");
+    assert_eq!(trial.get(".env"), Some(expected));
+}

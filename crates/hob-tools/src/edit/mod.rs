@@ -6,6 +6,7 @@ use crate::spot::{Node, Refused, Spot, hash};
 use crate::write::not_a_file;
 use crate::{Entry, Ground, Looks, arguments, diff, lookup};
 use hob_core::permission::Work;
+use hob_kit::mask::MASKED;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
@@ -113,10 +114,11 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     let shown = &spot.shown;
     let text = std::str::from_utf8(bytes)
         .map_err(|_| Refused(format!("'{shown}' is not text, so it cannot be edited.")))?;
-    let (after, count) = match &args.patch {
-        Some(patch) => patch::apply(text, patch).map_err(Refused)?,
-        None => replace(text, &edits, shown)?,
+    let changed = match &args.patch {
+        Some(patch) => patch::apply(text, patch).map_err(Refused),
+        None => replace(text, &edits, shown),
     };
+    let (after, count) = changed.map_err(|refused| hint_at_mask(refused, work))?;
     if after == text {
         return Err(Refused(format!("This would leave '{shown}' as it is.")));
     }
@@ -174,6 +176,18 @@ impl Args {
         }
         Ok(edits)
     }
+}
+
+/// Says why a text copied from an answer may not be in the file: its secret was not shown.
+fn hint_at_mask(Refused(reason): Refused, work: &Work) -> Refused {
+    let is_masked = work.args.to_string().contains(MASKED);
+    Refused(if is_masked {
+        format!(
+            "{reason} Where you were shown {MASKED}, the file holds a secret; name only text beside it."
+        )
+    } else {
+        reason
+    })
 }
 
 /// The text after every edit, and how many places changed.

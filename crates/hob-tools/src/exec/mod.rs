@@ -135,6 +135,7 @@ async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     let deadline = commands::deadline(commands, args.timeout_ms);
     plan.deadline = Some(deadline);
     plan.feed = Feed::Chunks;
+    plan.mask = Some(ground.mask().clone());
     let draft = ground.store().map(Store::output_draft);
     plan.output_file = draft.as_ref().map(|draft| draft.path().to_owned());
     let spawned = commands.spawn(plan, errand.network().hosts()).await?;

@@ -3,6 +3,7 @@
 use crate::list::plain;
 use crate::walk::Stop;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use hob_kit::mask::Mask;
 use std::io;
 
 /// Bytes of one line that are shown.
@@ -16,19 +17,21 @@ pub(super) struct Found<'s> {
     pub(super) files: usize,
     matches_max: usize,
     stop: &'s Stop,
+    mask: &'s Mask,
     path: String,
     /// Where the text of the file at hand begins, and what was counted before it.
     begun: (usize, usize),
 }
 
 impl<'s> Found<'s> {
-    pub(super) fn new(matches_max: usize, stop: &'s Stop) -> Self {
+    pub(super) fn new(matches_max: usize, stop: &'s Stop, mask: &'s Mask) -> Self {
         Found {
             text: String::new(),
             matches: 0,
             files: 0,
             matches_max,
             stop,
+            mask,
             path: String::new(),
             begun: (0, 0),
         }
@@ -46,14 +49,17 @@ impl<'s> Found<'s> {
     fn push(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let shown = &line[..line.len().min(LINE_BYTES_MAX)];
+        let line = String::from_utf8_lossy(line);
+        // Before it is cut, so that no half of a secret is left.
+        let line = self.mask.apply_exact(&line);
+        let shown = &line[..line.floor_char_boundary(LINE_BYTES_MAX)];
         if !self.text.is_empty() {
             self.text.push('\n');
         }
         self.text.push_str(&self.path);
         let place = format!("{mark}{}{mark}", number.unwrap_or(0));
         self.text.push_str(&place);
-        self.text.push_str(&String::from_utf8_lossy(shown));
+        self.text.push_str(shown);
         if line.len() > shown.len() {
             self.text.push('…');
         }

@@ -88,3 +88,18 @@ async fn answers_are_bounded() {
         .await;
     assert!(words.len() < 600 && words.ends_with('…'));
 }
+
+#[tokio::test]
+async fn a_secret_is_masked_before_its_line_is_cut() {
+    const KEY: &str = "sk-live-0123456789abcdef";
+    let trial = Trial::with_secret(KEY);
+    trial.put("short", format!("needle {KEY} end\n"));
+    // A line is cut after 500 bytes.
+    trial.put("long", format!("needle{}{KEY}\n", "x".repeat(480)));
+    let (words, _) = trial.say("grep", json!({ "pattern": "needle" })).await;
+    assert!(words.contains("short:1:needle [masked] end"), "{words}");
+    assert!(
+        words.contains("xxx[mas") && !words.contains("sk-"),
+        "{words}"
+    );
+}

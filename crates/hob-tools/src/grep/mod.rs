@@ -10,6 +10,7 @@ use found::Found;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use hob_core::permission::Work;
+use hob_kit::mask::Mask;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use rustix::fs::FileType;
@@ -114,7 +115,7 @@ fn grep(work: &Work, ground: &Ground, stop: &Stop) -> Executed {
 
 fn try_grep(work: &Work, ground: &Ground, stop: &Stop) -> Result<Executed, Refused> {
     let args: Args = arguments(work)?;
-    let mut search = Search::new(&args, stop)?;
+    let mut search = Search::new(&args, stop, ground.mask())?;
     let workspace = work.context.workspace.as_deref();
     let single = single_file(workspace, args.path.as_deref(), ground)?;
     let end = if let Some((path, file)) = single {
@@ -173,7 +174,7 @@ struct Search<'s> {
 }
 
 impl<'s> Search<'s> {
-    fn new(args: &Args, stop: &'s Stop) -> Result<Self, Refused> {
+    fn new(args: &Args, stop: &'s Stop, mask: &'s Mask) -> Result<Self, Refused> {
         let mut builder = RegexMatcherBuilder::new();
         builder
             .case_insensitive(args.ignore_case)
@@ -196,7 +197,11 @@ impl<'s> Search<'s> {
                 .binary_detection(BinaryDetection::quit(0))
                 .heap_limit(Some(HEAP_BYTES_MAX))
                 .build(),
-            found: Found::new(args.limit.unwrap_or(MATCHES_DEFAULT).min(MATCHES_MAX), stop),
+            found: Found::new(
+                args.limit.unwrap_or(MATCHES_DEFAULT).min(MATCHES_MAX),
+                stop,
+                mask,
+            ),
         })
     }
 

@@ -6,6 +6,7 @@ use crate::read::lines::{Lines, Page};
 use crate::spot::Refused;
 use crate::{Entry, Ground, Running, arguments, commands};
 use hob_core::permission::{Approved, Work};
+use hob_kit::known_secrets::MaskedRead;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Tier, ToolSpec};
 use serde::Deserialize;
@@ -82,7 +83,8 @@ async fn read(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
     let output = output.map_err(|error| Refused(error.to_string()))?;
     let first = args.line.unwrap_or(1).max(1);
     let count = args.lines.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX);
-    let file = output.file;
+    // It was masked when it was kept, unless a former version of hob kept it.
+    let file = MaskedRead::new(output.file, ground.mask());
     let paged = tokio::task::spawn_blocking(move || Lines::new(file).page(first, count)).await;
     let page = paged.map_err(|_| Refused("Reading was interrupted.".to_owned()))?;
     let page = page.map_err(|error| Refused(format!("It cannot be read: {error}.")))?;

@@ -224,7 +224,8 @@ async fn start(work: Work, args: Args, ground: &Ground) -> Result<Executed, Refu
     });
     let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
     let errand = planned.await.unwrap_or_else(interrupted)?;
-    let plan = errand.plan(ground).await?;
+    let mut plan = errand.plan(ground).await?;
+    plan.mask = Some(ground.mask().clone());
     let hosts = errand.network().hosts();
     commands::commands(ground)?
         .start(session, plan, hosts)

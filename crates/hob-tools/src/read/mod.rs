@@ -1,7 +1,7 @@
 //! `read`: lines of a file of the workspace, or a picture.
 //!
 //! Invariants: never more than the bounds below, whatever the file; a file that is neither text
-//! nor a picture is described, not shown.
+//! nor a picture is described, not shown; secrets are masked before long lines are cut.
 
 use crate::beneath::{self, Opened};
 use crate::outcome::{failed, said};
@@ -9,6 +9,8 @@ use crate::{Entry, Ground, Running};
 use data_encoding::BASE64;
 use hob_core::permission::{Approved, Work};
 use hob_core::picture;
+use hob_kit::known_secrets::MaskedRead;
+use hob_kit::mask::Mask;
 use hob_wire::content::Part;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
@@ -97,11 +99,11 @@ fn read(work: &Work, ground: &Ground) -> Executed {
         Ok(opened) => opened,
         Err(refusal) => return failed(refusal.to_string()),
     };
-    show(opened, &args)
+    show(opened, &args, ground.mask())
         .unwrap_or_else(|error| failed(format!("'{}' cannot be read: {error}.", args.path)))
 }
 
-fn show(mut opened: Opened, args: &Args) -> io::Result<Executed> {
+fn show(mut opened: Opened, args: &Args, mask: &Mask) -> io::Result<Executed> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
     let limit = HEAD_BYTES as u64;
     (&mut opened.file).take(limit).read_to_end(&mut head)?;
@@ -117,7 +119,7 @@ fn show(mut opened: Opened, args: &Args) -> io::Result<Executed> {
     }
     let first = args.offset.unwrap_or(1).max(1);
     let count = args.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX);
-    let page = Lines::new(opened.file).page(first, count)?;
+    let page = Lines::new(MaskedRead::new(opened.file, mask)).page(first, count)?;
     Ok(show_page(&page, first, &args.path))
 }
 

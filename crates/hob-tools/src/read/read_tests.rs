@@ -134,3 +134,31 @@ fn what_lies_outside_is_refused_in_words() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_secret_is_masked_before_its_line_is_cut() {
+    const KEY: &str = "sk-live-0123456789abcdef";
+    let trial = crate::trial::Trial::with_secret(KEY);
+    // A line is cut after 2,000 bytes, wherever the secret stands.
+    for before in 1_970..2_010 {
+        trial.put(
+            "a.txt",
+            format!("{}{KEY}{}\n", "x".repeat(before), "y".repeat(99)),
+        );
+        let (text, is_error) = trial.say("read", json!({ "path": "a.txt" })).await;
+        assert!(!is_error && !text.contains("sk-"), "after {before}: {text}");
+    }
+    let lock = include_str!("../../../../Cargo.lock");
+    trial.put("Cargo.lock", lock);
+    let mut read = String::new();
+    for offset in (1..=lock.lines().count()).step_by(1_000) {
+        let args = json!({ "path": "Cargo.lock", "offset": offset });
+        let (text, _) = trial.say("read", args).await;
+        let (page, _) = text
+            .split_once("\n(lines ")
+            .unwrap_or((text.trim_end(), ""));
+        read.push_str(page);
+        read.push('\n');
+    }
+    assert!(read == lock, "checksums are not secrets");
+}

@@ -315,7 +315,8 @@ async fn captured(ground: &Ground, name: String, lines: u32) -> Result<Executed,
         name: Some(name),
         lines: Some(lines),
     };
-    let screen = ask::<Capture>(ground, &params).await?;
+    let mut screen = ask::<Capture>(ground, &params).await?;
+    screen.text = ground.mask().apply_to_screen(&screen.text).into_owned();
     Ok(shown::screen(&screen))
 }
 

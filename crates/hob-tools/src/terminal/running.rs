@@ -1,6 +1,7 @@
 //! One command of a model's in a terminal: ordered, watched, and told.
 //!
-//! Invariant: what was ordered under a call's key is looked up by it, never ordered twice.
+//! Invariants: what was ordered under a call's key is looked up by it, never ordered twice; what
+//! it printed is masked before it is handed on.
 
 use super::{Order, shown};
 use crate::Ground;
@@ -8,6 +9,7 @@ use crate::outcome::said;
 use crate::rooms::ask;
 use crate::spot::Refused;
 use hob_core::permission::Work;
+use hob_kit::mask::Mask;
 use hob_wire::CommandId;
 use hob_wire::rooms::terminal::{
     Cancel, CancelParams, Command, CommandParams, CommandState, Execute, ExecuteParams, History,
@@ -49,7 +51,7 @@ pub(super) async fn run(
     let Some(command) = ordered.commands.into_iter().next() else {
         return Err(Refused("The terminal took no command.".to_owned()));
     };
-    watch(ground, command, WAIT).await
+    watch(ground, masked(command, ground.mask()), WAIT).await
 }
 
 /// Follows a command to its end, as long as `wait`.
@@ -123,7 +125,22 @@ async fn seen(ground: &Ground, id: CommandId, wait_ms: u64) -> Result<TerminalCo
         id,
         wait_ms: Some(wait_ms),
     };
-    ask::<Command>(ground, &params).await
+    let command = ask::<Command>(ground, &params).await?;
+    Ok(masked(command, ground.mask()))
+}
+
+/// A command without secrets in its output. One that still runs may have printed the half of a
+/// secret, which is left out until the rest comes.
+pub(super) fn masked(mut command: TerminalCommand, mask: &Mask) -> TerminalCommand {
+    if let Some(output) = &mut command.output {
+        let mut stream = mask.stream();
+        let mut shown = stream.push(output.as_bytes()).into_owned();
+        if command.state.is_final() {
+            shown.extend(stream.finish());
+        }
+        *output = String::from_utf8_lossy(&shown).into_owned();
+    }
+    command
 }
 
 /// Hands on what was printed since the last look. What changed before that, as a progress bar
@@ -162,7 +179,7 @@ pub(super) async fn probe(work: &Work, ground: &Ground, name: &str) -> Probed {
     let Some(command) = found else {
         return Probed::No;
     };
-    match watch(ground, command, PROBE_WAIT).await {
+    match watch(ground, masked(command, ground.mask()), PROBE_WAIT).await {
         Ok(outcome) => Probed::Yes { outcome },
         Err(Refused(reason)) => Probed::Unknown {
             known: format!("It is on record, and then: {reason}"),

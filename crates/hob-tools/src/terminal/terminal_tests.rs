@@ -182,3 +182,24 @@ async fn without_rooms_nothing_is_typed() {
     let work = trial.work("terminal", json!({ "action": "capture" }));
     assert_eq!(probe(&work, &trial.ground).await, Probed::No);
 }
+
+#[test]
+fn what_a_command_printed_is_masked_and_half_a_secret_waits() {
+    const KEY: &str = "sk-live-0123456789abcdef";
+    let mask = hob_kit::mask::Mask::new();
+    mask.add(KEY);
+    let shown = |state, output: &str| running::masked(command(state, None, output), &mask).output;
+    let half = format!("key {}", &KEY[..12]);
+    let whole = format!("key {KEY}\n");
+    assert_eq!(shown(CommandState::Running, &half).as_deref(), Some("key "));
+    assert_eq!(
+        shown(CommandState::Running, &whole).as_deref(),
+        Some("key [masked]\n")
+    );
+    assert_eq!(
+        shown(CommandState::Done, &whole).as_deref(),
+        Some("key [masked]\n")
+    );
+    // It ended so: it is no secret after all.
+    assert_eq!(shown(CommandState::Done, &half), Some(half.clone()));
+}

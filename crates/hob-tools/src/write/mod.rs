@@ -5,10 +5,12 @@ use crate::outcome::said;
 use crate::spot::{Node, Refused, Spot, hash};
 use crate::{Entry, Ground, Looks, arguments, diff, lookup};
 use hob_core::permission::Work;
+use hob_kit::mask::{MASKED, Mask};
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
+use std::borrow::Cow;
 
 /// Letters of one new content.
 const CONTENT_CHARS_MAX: usize = 4 * 1024 * 1024;
@@ -72,6 +74,7 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
         Node::File { bytes, .. } => Some(bytes.as_slice()),
         _ => None,
     };
+    check_masked(&spot, held.unwrap_or_default(), &bytes, ground.mask())?;
     Ok(Plan {
         preview: diff::unified(&spot.shown, held, &bytes),
         done: told(&spot.shown, &bytes, held.is_none()),
@@ -82,6 +85,21 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
             mode,
         }],
     })
+}
+
+/// Refuses to write a mask over the secret it stands for: the model was not shown the secret, so
+/// it cannot mean to replace it.
+fn check_masked(spot: &Spot, held: &[u8], bytes: &[u8], mask: &Mask) -> Result<(), Refused> {
+    let masks = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(MASKED).count();
+    let held = String::from_utf8_lossy(held);
+    let is_hiding = matches!(mask.apply_exact(&held), Cow::Owned(_));
+    if is_hiding && masks(bytes) > held.matches(MASKED).count() {
+        return Err(Refused(format!(
+            "'{}' holds a secret that you were shown as {MASKED}; writing that would destroy it. Use edit, and leave the lines with {MASKED} alone.",
+            spot.shown
+        )));
+    }
+    Ok(())
 }
 
 /// What the model is told of a call that a crash cut off after its effect.

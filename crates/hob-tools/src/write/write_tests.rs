@@ -55,3 +55,27 @@ async fn folders_links_and_what_is_too_large_are_refused() {
         .await;
     assert!(is_error && words.contains("more than is kept"), "{words}");
 }
+
+#[tokio::test]
+async fn a_mask_is_not_written_over_the_secret_it_stands_for() {
+    const KEY: &str = "sk-live-0123456789abcdef";
+    let trial = Trial::with_secret(KEY);
+    let held = format!("name=a\nkey={KEY}\n");
+    trial.put(".env", &held);
+    let masked = json!({ "path": ".env", "content": "name=b\nkey=[masked]\n" });
+    let (words, is_error) = trial.say("write", masked).await;
+    assert!(is_error && words.contains("Use edit"), "{words}");
+    assert_eq!(trial.get(".env").as_deref(), Some(held.as_str()));
+    for (path, content) in [
+        // Meant, because nothing stands for the secret in it.
+        (".env", "name=b\n"),
+        // No secret is lost.
+        ("docs.md", "secrets are shown as [masked]\n"),
+        ("docs.md", "secrets are shown as [masked], [masked]\n"),
+    ] {
+        let args = json!({ "path": path, "content": content });
+        let (words, is_error) = trial.say("write", args).await;
+        assert!(!is_error, "{words}");
+        assert_eq!(trial.get(path).as_deref(), Some(content));
+    }
+}

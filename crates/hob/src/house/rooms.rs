@@ -31,6 +31,7 @@ impl House<'_> {
         config: Config,
         listeners: Arc<OnceLock<Vec<String>>>,
     ) -> anyhow::Result<Kept> {
+        self.learn_secrets();
         let tasks = &groups.rooms;
         let facts = Facts {
             version: VERSION.to_owned(),
@@ -66,6 +67,18 @@ impl House<'_> {
             services,
             terminals,
         })
+    }
+
+    /// Tells the mask the secrets in hob's home before any room is served: runs of a former daemon
+    /// go on at once, and the gateway, which reads the owner's token, opens last.
+    fn learn_secrets(&self) {
+        let home = &self.world.home;
+        for file in [home.owner_token(), home.hooks_key()] {
+            // A file that is not there yet is learnt by whoever makes it.
+            if let Ok(text) = std::fs::read_to_string(file) {
+                self.log.mask().add(text.trim());
+            }
+        }
     }
 
     /// Serves the tools, and the permissions their calls need.
@@ -142,10 +155,15 @@ impl House<'_> {
             home: home.clone(),
             settings,
             mask: self.log.mask().clone(),
-            errands: Errands::new(commands, home, clock.clone()),
+            errands: self.errands(commands),
             tasks: tasks.clone(),
         })?;
         Ok(())
+    }
+
+    fn errands(&self, commands: Commands) -> Errands {
+        let (home, clock) = (&self.world.home, self.world.clock.clone());
+        Errands::new(commands, home, clock).with_mask(self.log.mask().clone())
     }
 
     fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
@@ -210,6 +228,8 @@ impl House<'_> {
             services: door.clone(),
             served,
         };
+        // Making a book asks for every provider's key, so the mask knows them from the start.
+        drop(library.book());
         bus.serve(hob_daemon::model::room(hob_daemon::model::Parts {
             bus: bus.clone(),
             store: store.clone(),
@@ -229,6 +249,7 @@ impl House<'_> {
             tasks: tasks.clone(),
             library: library.clone(),
             home: self.world.home.clone(),
+            mask: self.log.mask().clone(),
             clock,
             dice,
         })?;
@@ -245,7 +266,7 @@ impl House<'_> {
         commands: Commands,
     ) -> anyhow::Result<()> {
         let clock = self.world.clock.clone();
-        let errands = Errands::new(commands, &self.world.home, clock.clone());
+        let errands = self.errands(commands);
         hob_daemon::loops::serve(hob_daemon::loops::Parts {
             bus: bus.clone(),
             store: self.store.clone(),

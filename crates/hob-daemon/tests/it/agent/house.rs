@@ -175,6 +175,7 @@ impl House {
             tasks: self.tasks.clone(),
             library: library.clone(),
             home: home.clone(),
+            mask: Mask::new(),
             clock: Clock::system(),
             dice: Dice::system(),
         })

@@ -95,3 +95,47 @@ async fn a_call_that_proves_itself_becomes_a_run_with_its_payload_as_data() {
     assert_eq!(house.agent.tasks().len(), 2);
     house.fixture.close().await;
 }
+
+/// What a call carries is stored and sent to a model: secrets in it are masked before that.
+#[tokio::test]
+async fn secrets_in_a_call_reach_neither_the_task_nor_the_store() {
+    const TOKEN: &str = "hob_1a2b3c4d_00112233445566778899aabbccddeeff0011223344556677";
+    let house = House::new();
+    let caller = house.caller();
+    let task = "Title {{body.title}}, query {{query.q}}, header {{header.x-note}}: {{body}}";
+    let added = AddJobParams {
+        task: Some(task.to_owned()),
+        ..job("push", "webhook")
+    };
+    caller.call::<Add>(&added).await.expect("is added");
+    let shown = caller.call::<Secret>(&secret(false)).await;
+    let own = shown.expect("is shown").secret;
+    let bearer = format!("Bearer {own}");
+    let hidden = &TOKEN[13..];
+    let checksum = "0123456789abcdef".repeat(4);
+    // Escapes of JSON spell a secret that is none before they are read.
+    let escaped = own.replace('_', "\\u005f");
+    let body = format!(r#"{{"title":"{escaped}","token":"{TOKEN}","sum":"{checksum}"}}"#);
+    let mut params = call("push", &body, ("authorization", &bearer));
+    params.headers.insert("x-note".to_owned(), own.clone());
+    params.query.insert("q".to_owned(), TOKEN.to_owned());
+    caller.call::<Deliver>(&params).await.expect("is taken");
+    house.slots_when(SlotState::Ran, 1).await;
+    let asked = house.agent.tasks()[0].task.clone();
+    assert!(!asked.contains(&own) && !asked.contains(hidden), "{asked}");
+    assert!(
+        asked.contains("Title \"[masked]\", query \"hob_1a2b3c4d_[masked]\""),
+        "{asked}"
+    );
+    assert!(
+        asked.contains(&checksum),
+        "a checksum is no secret: {asked}"
+    );
+    let database = house.fixture.home.database();
+    house.fixture.close().await;
+    for file in [database.clone(), database.with_extension("db-wal")] {
+        let kept = std::fs::read(file).unwrap_or_default();
+        let is_in = |word: &str| kept.windows(word.len()).any(|part| part == word.as_bytes());
+        assert!(!is_in(&own) && !is_in(hidden));
+    }
+}

@@ -339,6 +339,21 @@ async fn the_heartbeat_asks_no_model_while_there_is_nothing_to_do() {
         .expect("fires");
     house.slots_when(SlotState::Ran, 1).await;
     assert!(house.agent.tasks()[0].task.contains("look at the mail"));
+    let elsewhere = house.fixture.home.root().join("elsewhere");
+    std::fs::rename(&file, &elsewhere).expect("moves");
+    std::os::unix::fs::symlink(&elsewhere, &file).expect("links");
+    caller
+        .call::<Run>(&fire(HEARTBEAT, None))
+        .await
+        .expect("fires");
+    let slots = house.slots_when(SlotState::Skipped, 3).await;
+    let why = slots.last().and_then(|slot| slot.reason.clone());
+    let told = "HEARTBEAT.md is a link and was not read.";
+    assert!(
+        why.as_deref().is_some_and(|why| why.starts_with(told)),
+        "{why:?}"
+    );
+    assert_eq!(house.agent.tasks().len(), 1);
     assert_eq!(
         code(caller.call::<Remove>(&named(HEARTBEAT)).await),
         ErrorCode::Conflict

@@ -58,7 +58,7 @@ fn house_where(facts: Facts, text: &str) -> House {
 pub(super) const LEVELS: [Level; 2] = [Level::Bubblewrap, Level::Landlock];
 
 /// Runs a command that a person approves.
-async fn exec(house: &House, call: &str, args: Value) -> Executed {
+pub(super) async fn exec(house: &House, call: &str, args: Value) -> Executed {
     let approved = house.approved(house.call(call, "exec", args)).await;
     house.execute(&approved).await.expect("is answered")
 }

@@ -6,6 +6,7 @@
 //! - `offers`: what a service may put on the shelf, and how long it stays there
 //! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
 //! - `terminal`: typing into a shared terminal
+//! - `secrets`: what is masked in what tools say, and what is not
 
 mod calls;
 mod exec;
@@ -13,6 +14,7 @@ mod files;
 mod offers;
 mod processes;
 mod rooms;
+mod secrets;
 mod terminal;
 
 use crate::fixture::{Fixture, code};

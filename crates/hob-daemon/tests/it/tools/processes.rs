@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A call of `process` by a session, which a person approves if they are asked.
-async fn process(house: &House, session: &str, args: Value) -> Executed {
+pub(super) async fn process(house: &House, session: &str, args: Value) -> Executed {
     let mut call = house.call("c1", "process", args);
     call.context.session_key = Some(session.to_owned());
     let call = house.approved(call).await;
@@ -18,7 +18,7 @@ async fn process(house: &House, session: &str, args: Value) -> Executed {
 }
 
 /// Polls until this was printed, and answers all that was.
-async fn until(house: &House, id: &Value, wanted: &str) -> String {
+pub(super) async fn until(house: &House, id: &Value, wanted: &str) -> String {
     let begun = Instant::now();
     let mut all = String::new();
     while !all.contains(wanted) {

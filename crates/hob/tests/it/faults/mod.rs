@@ -104,6 +104,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 72, test: "f72_answers_again_late_and_from_the_wrong_hand", expects: "single use, bound to its call; one of many counts" },
     Fault { number: 74, test: "f74_a_terminal_that_is_abused", expects: "what is printed stays data; loss is a typed event; no keys injected" },
     Fault { number: 75, test: "f75_environment_leak", expects: "only the allow list" },
+    Fault { number: 80, test: "f80_secrets_in_prompts_and_tool_results", expects: "none in prompts, journal, events, logs; checksums unchanged" },
     Fault { number: 94, test: "f94_instructions_planted_in_what_is_read", expects: "no effect without a human yes; the task is still done" },
     Fault { number: 96, test: "f96_what_would_run_again_by_itself", expects: "nothing persists without approval of that very call" },
     Fault { number: 98, test: "f98_a_deputy_with_more_power_than_its_master", expects: "effective grant is the intersection; no words join a run that may do more" },

@@ -35,7 +35,15 @@ pub(super) struct Ran {
 impl Court {
     /// A daemon with this model and these settings. The person's home is a folder of the test's.
     pub(super) fn open(sim: &Sim, settings: &str) -> Court {
+        Court::open_with(sim, settings, &[])
+    }
+
+    /// The same with these variables in the daemon's environment.
+    pub(super) fn open_with(sim: &Sim, settings: &str, env: &[(&str, &str)]) -> Court {
         let mut rig = Rig::new();
+        for (name, value) in env {
+            rig.env(name, value);
+        }
         configure(&rig, sim, settings);
         let person = rig.scratch().join("person");
         let workspace = rig.scratch().join("work");

@@ -15,6 +15,7 @@ mod planted;
 mod privilege;
 mod protected;
 mod races;
+mod secrets;
 mod swaps;
 pub(super) mod tools;
 mod web;

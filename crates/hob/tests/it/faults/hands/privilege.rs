@@ -131,7 +131,9 @@ fn f75_environment_leak() {
         ] {
             tries += 1;
             let said = tools.exec(attack);
-            assert!(!said.text.contains(SECRET), "{level}: {attack}: {said:?}");
+            // What is masked was seen.
+            let is_seen = said.text.contains(SECRET) || said.text.contains("[masked]");
+            assert!(!is_seen, "{level}: {attack}: {said:?}");
         }
         let said = tools.exec("env");
         assert!(!said.text.contains("HOB_"), "{level}: {said:?}");
@@ -222,7 +224,8 @@ fn f104_a_child_that_reaches_for_hob() {
         ] {
             tries += 1;
             let said = tools.exec(&attack);
-            let seen = said.text.contains(&token) || said.text.contains("\"ok\":true");
+            let seen = [token.as_str(), "[masked]", "\"ok\":true"];
+            let seen = seen.iter().any(|sign| said.text.contains(sign));
             let learnt = said.metadata["exitCode"] == 0 && said.text != "(no output)";
             if seen || learnt {
                 successes.push(format!("{level}: {attack}: {said:?}"));
