@@ -3,6 +3,7 @@
 //! Invariant: a plan says everything; nothing of the daemon's own state (environment, folder,
 //! descriptors, umask) reaches the child beside it.
 
+use crate::peer::access::ListeningService;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,8 @@ pub struct Plan {
     pub grace: Duration,
     /// Where the whole output goes, up to `limits.file_output_bytes`; the file is made anew.
     pub output_file: Option<PathBuf>,
+    /// A service that may connect to opt-in listeners of the gateway; commands never may.
+    pub listening: Option<ListeningService>,
 }
 
 impl Plan {
@@ -66,6 +69,7 @@ impl Plan {
             deadline: None,
             grace: GRACE,
             output_file: None,
+            listening: None,
         }
     }
 }
