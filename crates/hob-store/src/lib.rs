@@ -52,6 +52,7 @@ mod store;
 mod tact;
 mod terminals;
 mod tokens;
+mod tool_tiers;
 mod value;
 mod wal;
 mod writer;
@@ -76,3 +77,4 @@ pub use terminals::{
     CommandRow, CommandWrite, NewCommands, NewTerminal, QueuedCommands, TerminalRow, TerminalWrite,
 };
 pub use tokens::TokenRow;
+pub use tool_tiers::ToolTierRow;
