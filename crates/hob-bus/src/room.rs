@@ -17,6 +17,8 @@ const CONCURRENCY: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Call {
     pub caller: String,
+    /// The id of the caller's credential.
+    pub principal: String,
     pub surface: &'static str,
     pub scopes: Scopes,
     pub trace: Arc<str>,

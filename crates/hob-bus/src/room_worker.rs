@@ -66,6 +66,7 @@ impl RoomWorker {
         let caller = &request.caller;
         let call = Call {
             caller: caller.peer.name.clone(),
+            principal: caller.peer.principal.clone(),
             surface: caller.peer.surface,
             scopes: caller.peer.scopes.clone(),
             trace: Arc::clone(&request.trace),

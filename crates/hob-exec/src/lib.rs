@@ -8,6 +8,8 @@
 //! - `private_network`: taking over the listening socket of a child's own network
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
 //! - [`order`]: what the daemon and the shim say to each other
+//! - [`peer`]: which process is behind a local connection; `descent`: the mark of every process below
+//!   a shim
 //! - [`handover`]: this very process becomes another program
 //! - [`tmux`]: terminals that a person shares with hob; [`windows`]: of the desktop, on them;
 //!   [`detached`]: what is started there is the person's own and hangs on no shim
@@ -22,6 +24,7 @@
 //! that cannot be enforced is a refusal that names it. Linux only.
 
 pub mod child;
+mod descent;
 pub mod detached;
 pub mod environment;
 pub mod error;
@@ -31,6 +34,7 @@ pub mod level;
 pub mod order;
 pub mod output;
 mod paths;
+pub mod peer;
 pub mod plan;
 mod private_network;
 pub mod programs;

@@ -3,6 +3,7 @@
 //! Invariant: a plan says everything; nothing of the daemon's own state (environment, folder,
 //! descriptors, umask) reaches the child beside it.
 
+use crate::peer::access::ListeningService;
 use hob_kit::mask::Mask;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -54,6 +55,8 @@ pub struct Plan {
     /// Takes known secrets out of the output before anything is kept, written or handed on. None:
     /// the output goes to nobody but the log or the caller's own pipes.
     pub mask: Option<Mask>,
+    /// A service that may connect to opt-in listeners of the gateway; commands never may.
+    pub listening: Option<ListeningService>,
 }
 
 impl Plan {
@@ -71,6 +74,7 @@ impl Plan {
             grace: GRACE,
             output_file: None,
             mask: None,
+            listening: None,
         }
     }
 }

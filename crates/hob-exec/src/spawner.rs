@@ -8,6 +8,7 @@ use crate::error::ExecError;
 use crate::level::{Facts, Level};
 use crate::order::{self, Order, Report};
 use crate::output::pump::{Basin, OutputFile};
+use crate::peer::ListenerAccess;
 use crate::plan::{Feed, NetworkAccess, Plan, Stdin, Walls};
 use crate::private_network::PendingListener;
 use crate::watcher::{Pipes, Pumps, Watcher, report};
@@ -61,6 +62,7 @@ struct Inner {
     facts: OnceCell<Facts>,
     // A std mutex: held to look up or change the table, never over an await.
     background: Mutex<Background>,
+    access: ListenerAccess,
 }
 
 #[derive(Debug, Default)]
@@ -80,7 +82,13 @@ impl Spawner {
             parts,
             facts,
             background: Mutex::default(),
+            access: ListenerAccess::default(),
         }))
+    }
+
+    /// Which listeners the services started here may connect to.
+    pub fn listener_access(&self) -> ListenerAccess {
+        self.0.access.clone()
     }
 
     /// What this machine can enforce; tried out at the first call.
@@ -112,6 +120,11 @@ impl Spawner {
         let mut pending = pending.transpose().map_err(failed)?;
         let theirs = pending.as_mut().and_then(PendingListener::take_theirs);
         let (ours, shim) = self.start_shim(&mut pipes, theirs).map_err(failed)?;
+        // Before the program starts, which may connect at once.
+        let access = plan.listening.clone().and_then(|service| {
+            let pid = i32::try_from(shim.id()?).ok()?;
+            self.0.access.enter(pid, service)
+        });
         let mut control =
             UnixStream::from_std(ours.try_clone().map_err(failed)?).map_err(failed)?;
         let bytes = order::encode(&order).map_err(failed)?;
@@ -145,6 +158,7 @@ impl Spawner {
             begun,
             basin,
             tasks: self.0.parts.tasks.clone(),
+            _access: access,
         };
         self.0.parts.tasks.spawn("exec", watcher.watch(pumps, tell));
         self.feed_stdin(plan, &child);

@@ -6,6 +6,7 @@ use crate::level::Level;
 use crate::order::{self, Ending, MESSAGE_BYTES_MAX, Report};
 use crate::output::pump::{Basin, Drain, pump};
 use crate::output::{Piece, Source};
+use crate::peer::access::AccessEntry;
 use crate::plan::Feed;
 use hob_kit::mask::Mask;
 use hob_kit::tasks::Tasks;
@@ -119,6 +120,8 @@ pub(crate) struct Watcher {
     pub(crate) begun: Instant,
     pub(crate) basin: Arc<Basin>,
     pub(crate) tasks: Tasks,
+    /// Taken away with the watcher.
+    pub(crate) _access: Option<AccessEntry>,
 }
 
 impl Watcher {

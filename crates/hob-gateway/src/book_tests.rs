@@ -11,6 +11,7 @@ fn minted(name: &str, expires_in_ms: Option<u64>) -> Minted {
         name: name.to_owned(),
         scopes: vec!["chat".to_owned()],
         expires_in_ms,
+        workspaces: Vec::new(),
     };
     mint(&params, 1_000, &Dice::system()).unwrap()
 }

@@ -9,13 +9,18 @@
 
 use hob_kit::dice::Dice;
 use hob_wire::rooms::token::{CreateParams, Created, TokenInfo};
-use hob_wire::{ErrorCode, Scopes, WireError};
+use hob_wire::{ErrorCode, Scope, Scopes, WireError};
 use sha2::{Digest, Sha256};
+use std::path::Path;
 
 /// The principal of the owner's token, and a name no made token may take.
 pub const OWNER: &str = "owner";
 /// Longest name of a token.
 pub const TOKEN_NAME_BYTES_MAX: usize = 64;
+
+/// Folders that one token names.
+const WORKSPACES_MAX: usize = 64;
+const WORKSPACE_BYTES_MAX: usize = 4_096;
 
 /// No token is longer, so a longer text is not worth hashing.
 pub(crate) const TOKEN_BYTES_MAX: usize = 256;
@@ -52,6 +57,7 @@ pub fn mint(params: &CreateParams, now_ms: u64, dice: &Dice) -> Result<Minted, W
                 .to_owned(),
         ));
     }
+    check_workspaces(&params.workspaces, &scopes).map_err(invalid)?;
     let id = dice.hex(ID_BYTES);
     let token = format!("{PREFIX}{id}_{}", dice.hex(SECRET_BYTES));
     Ok(Minted {
@@ -64,6 +70,8 @@ pub fn mint(params: &CreateParams, now_ms: u64, dice: &Dice) -> Result<Minted, W
                 created_at: now_ms,
                 expires_at: params.expires_in_ms.map(|life| now_ms.saturating_add(life)),
                 revoked_at: None,
+                workspaces: params.workspaces.clone(),
+                note: None,
             },
             token,
         },
@@ -91,6 +99,29 @@ pub(crate) fn claimed_id(text: &str) -> &str {
         .strip_prefix(PREFIX)
         .and_then(|rest| rest.split_once('_'));
     claimed.map_or(OWNER, |(id, _)| id)
+}
+
+fn check_workspaces(workspaces: &[String], scopes: &Scopes) -> Result<(), String> {
+    if workspaces.is_empty() {
+        return Ok(());
+    }
+    if scopes.allow(Scope::Control) || !scopes.allow(Scope::Chat) {
+        return Err(
+            "Folders are named for tokens with the scope chat: one with read has no model read for it, and one with control may use every folder."
+                .to_owned(),
+        );
+    }
+    let sound = |path: &String| {
+        path.len() <= WORKSPACE_BYTES_MAX
+            && Path::new(path).is_absolute()
+            && !path.chars().any(char::is_control)
+    };
+    if workspaces.len() > WORKSPACES_MAX || !workspaces.iter().all(sound) {
+        return Err(format!(
+            "A token may name {WORKSPACES_MAX} folders, each by its whole path of at most {WORKSPACE_BYTES_MAX} bytes."
+        ));
+    }
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<(), String> {

@@ -10,6 +10,7 @@ fn wish(name: &str, scopes: &[&str], expires_in_ms: Option<u64>) -> CreateParams
         name: name.to_owned(),
         scopes: scopes.iter().map(ToString::to_string).collect(),
         expires_in_ms,
+        workspaces: Vec::new(),
     }
 }
 

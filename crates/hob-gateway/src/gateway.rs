@@ -6,12 +6,14 @@ use crate::door::Door;
 use crate::http::{Desk, Site};
 use crate::keeper::Keeper;
 use crate::origin::HostList;
+use crate::peer_check::PeerCheck;
 use crate::shared::Shared;
 use crate::{
-    address, agentloop, archy, hooks, kin, listener, looprunner, owner, settings, tokens, unix,
+    address, agentloop, archy, hooks, listener, looprunner, owner, peer_check, settings, tokens, unix,
     vargos,
 };
 use hob_bus::Bus;
+use hob_exec::peer::PeerGuard;
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_kit::figures::Figures;
@@ -45,6 +47,8 @@ pub struct GatewayParts<'p> {
     pub mask: Mask,
     /// What rooms keep of themselves, for `/metrics`.
     pub figures: Figures,
+    /// Who may connect to the opt-in listeners, which ask for no token.
+    pub peers: PeerGuard,
     /// Without the room `tokens`, so that any name can be registered.
     pub bare: bool,
 }
@@ -108,7 +112,9 @@ impl Gateway {
         let mut dialects = Vec::new();
         for (dialect, wanted) in wanted.dialects {
             let surface = dialect.surface;
-            let address = open_dialect(wanted, &shared, door(surface), dialect).await?;
+            let check = PeerCheck::new(surface, parts.peers.clone());
+            let door = door(surface);
+            let address = open_dialect(wanted, &shared, (door, check), dialect).await?;
             dialects.push((surface, address));
             if surface == agentloop::SURFACE {
                 let path = settings::agentloop_state_file(&parts.settings.borrow());
@@ -277,7 +283,7 @@ fn share(parts: &GatewayParts<'_>, doors: Vec<Arc<Door>>) -> Shared {
 async fn open_dialect(
     wanted: SocketAddr,
     shared: &Arc<Shared>,
-    door: Arc<Door>,
+    (door, check): (Arc<Door>, PeerCheck),
     dialect: Dialect,
 ) -> Result<SocketAddr, GatewayError> {
     let tcp = listener::bind(wanted, false).await?;
@@ -291,10 +297,9 @@ async fn open_dialect(
         hosts: HostList::of(address),
         door,
     }));
-    let check = Some(kin::is_ours as listener::PeerCheck);
-    let accept = listener::accept(tcp, site, Arc::clone(shared), check);
+    let accept = listener::accept(tcp, site, Arc::clone(shared), Some(check));
     shared.tasks.spawn("dialect-listener", accept);
-    kin::announce(dialect.clients, address);
+    peer_check::announce(dialect.clients, address);
     Ok(address)
 }
 
@@ -303,7 +308,8 @@ async fn open_dialect(
 async fn open_archy(parts: &GatewayParts<'_>, shared: &Arc<Shared>) -> Option<String> {
     let path = settings::archy_socket(&parts.settings.borrow())?;
     let shown = path.display().to_string();
-    match archy::open(path, shared).await {
+    let check = PeerCheck::new(archy::SURFACE, parts.peers.clone());
+    match archy::open(path, shared, check).await {
         Ok(()) => Some(shown),
         Err(refused) => {
             tracing::warn!("Archy's socket was not opened: {refused}");

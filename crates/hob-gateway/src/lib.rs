@@ -5,8 +5,8 @@
 //! - `listener`, `unix`, `vargos`: the ways in; `websocket`, `lines`: the two framings
 //! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
 //!   ask
-//! - `agentloop`, `archy`, `looprunner`: other programs' dialects; `kin`: who is let in without a token,
-//!   where that is granted; `hooks`: other systems that call a job by its own secret
+//! - `agentloop`, `archy`, `looprunner`: other programs' dialects; `peer_check`: who is let in without a
+//!   token, where that is granted; `hooks`: other systems that call a job by its own secret
 //! - `openai`: the surface at `/v1`; `line`: a link for one answer; `event_stream`: one in pieces;
 //!   `speech`: `/tts` and `/v1/audio/speech`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
@@ -26,7 +26,6 @@ pub mod gateway;
 mod hooks;
 mod http;
 mod keeper;
-mod kin;
 mod line;
 mod lines;
 mod listener;
@@ -36,6 +35,7 @@ mod openapi;
 mod origin;
 pub mod owner;
 mod patience;
+mod peer_check;
 mod probes;
 mod procnet;
 mod refusal;

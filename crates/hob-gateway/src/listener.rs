@@ -6,6 +6,7 @@
 use crate::gateway::GatewayError;
 use crate::http::Site;
 use crate::patience::Patience;
+use crate::peer_check::PeerCheck;
 use crate::shared::{self, Seat, Shared};
 use hob_wire::limits;
 use hyper::server::conn::http1;
@@ -45,9 +46,6 @@ pub(crate) async fn bind(address: SocketAddr, or_any: bool) -> Result<TcpListene
     }
 }
 
-/// Whether the peer at the first address may connect to ours, the second. May read files.
-pub(crate) type PeerCheck = fn(SocketAddr, SocketAddr) -> bool;
-
 /// Accepts until no connection is wanted any more.
 pub(crate) async fn accept(
     listener: TcpListener,
@@ -78,8 +76,13 @@ pub(crate) async fn accept(
         };
         let _ = stream.set_nodelay(true);
         let (site, served) = (Arc::clone(&site), Arc::clone(&shared));
+        let check = check.clone();
         shared.tasks.spawn("http", async move {
-            if passes(&stream, check).await {
+            let admitted = match &check {
+                Some(check) => check.admits(&stream).await,
+                None => true,
+            };
+            if admitted {
                 serve(stream, seat, site, &served).await;
             }
         });
@@ -110,17 +113,6 @@ async fn turn_away(mut stream: TcpStream, told: Arc<[u8]>, _place: OwnedSemaphor
         Ok::<(), io::Error>(())
     };
     let _ = tokio::time::timeout(Duration::from_millis(PORCH_MS_MAX), parting).await;
-}
-
-async fn passes(stream: &TcpStream, check: Option<PeerCheck>) -> bool {
-    let Some(check) = check else {
-        return true;
-    };
-    let (Ok(peer), Ok(ours)) = (stream.peer_addr(), stream.local_addr()) else {
-        return false;
-    };
-    let checked = tokio::task::spawn_blocking(move || check(peer, ours)).await;
-    checked.unwrap_or(false)
 }
 
 async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) {

@@ -1,4 +1,4 @@
-//! Whose socket is at the other end of a loopback connection: the rows of /proc/net/tcp and
+//! The socket at the other end of a loopback connection: the rows of /proc/net/tcp and
 //! /proc/net/tcp6. Reading text only; the caller opens the files.
 //!
 //! Each row shows a socket from its own side, so the peer's row has the peer's address as local
@@ -6,19 +6,29 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The user that owns the socket `peer` of the connection `peer` → `ours`, if `table` shows it
-/// established. A closing socket shows no owner and is not found.
-pub(crate) fn owner(table: &str, peer: SocketAddr, ours: SocketAddr) -> Option<u32> {
+/// A socket as the kernel lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListedSocket {
+    /// The user that made it.
+    pub(crate) user: u32,
+    /// What names it among the open files of whoever holds it.
+    pub(crate) inode: u64,
+}
+
+/// The socket `peer` of the connection `peer` → `ours`, if `table` shows it established. A closing
+/// socket shows no owner and is not found.
+pub(crate) fn find(table: &str, peer: SocketAddr, ours: SocketAddr) -> Option<ListedSocket> {
     const ESTABLISHED: &str = "01";
     table.lines().skip(1).find_map(|line| {
         let mut columns = line.split_ascii_whitespace().skip(1);
         let local = address(columns.next()?)?;
         let remote = address(columns.next()?)?;
         let state = columns.next()?;
-        // Then: tx_queue:rx_queue, tr:tm->when, retrnsmt, uid.
-        let uid = columns.nth(3)?.parse().ok()?;
+        // Then: tx_queue:rx_queue, tr:tm->when, retrnsmt, uid, timeout, inode.
+        let user = columns.nth(3)?.parse().ok()?;
+        let inode = columns.nth(1)?.parse().ok()?;
         (local == canonical(peer) && remote == canonical(ours) && state == ESTABLISHED)
-            .then_some(uid)
+            .then_some(ListedSocket { user, inode })
     })
 }
 

@@ -2,7 +2,7 @@
 
 #![cfg(target_endian = "little")]
 
-use super::owner;
+use super::{ListedSocket, find};
 use std::net::SocketAddr;
 
 const TCP: &str = "\
@@ -21,14 +21,22 @@ const TCP6: &str = "\
    1: 0000000000000000FFFF00000100007F:C360 0000000000000000FFFF00000100007F:1E25 01 00000000:00000000 00:00000000 00000000  1003        0 5 1 0 20 4 30 10 -1
 ";
 
+fn owner(table: &str, peer: SocketAddr, ours: SocketAddr) -> Option<u32> {
+    find(table, peer, ours).map(|socket| socket.user)
+}
+
 fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
 #[test]
-fn the_peers_own_row_names_its_user() {
+fn the_peers_own_row_names_its_user_and_inode() {
     let ours = at("127.0.0.1:7717");
-    assert_eq!(owner(TCP, at("127.0.0.1:50000"), ours), Some(1001));
+    let socket = ListedSocket {
+        user: 1001,
+        inode: 3,
+    };
+    assert_eq!(find(TCP, at("127.0.0.1:50000"), ours), Some(socket));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The opt-in listener for Vargos clients, which speak the same frames at `/` but can send neither
 //! a token nor a path. Opting in is the grant; what stands in for the token is the kernel's word
-//! that the peer's socket belongs to our own user.
+//! that the peer is a program of our own user which hob did not start.
 //!
-//! Invariants: only loopback peers of our user (`kin`); exact Host; same Origin or none; scope `control`
+//! Invariants: only loopback peers of our user (`peer_check`); exact Host; same Origin or none; scope `control`
 //! and the right to register any service that is not built in, no more.
 
 use crate::book::Principal;

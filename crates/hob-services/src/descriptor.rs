@@ -30,6 +30,8 @@ pub struct Descriptor {
     /// Services that must be ready before it starts.
     pub needs: Vec<String>,
     pub autostart: bool,
+    /// Opt-in listeners of hob that its processes may connect to without a token.
+    pub listen: Vec<String>,
     /// It is stopped after so long without being asked for.
     pub idle: Option<Duration>,
     /// The user name its password goes with. A password is made at each start and filled in as
@@ -60,6 +62,7 @@ impl Descriptor {
             stop: STOP,
             needs: Vec::new(),
             autostart: false,
+            listen: Vec::new(),
             idle: None,
             login: None,
             limits: ServiceLimits::default(),

@@ -18,6 +18,9 @@ const MIB: u64 = 1024 * 1024;
 /// More of anything than a kernel gives.
 const COUNT_MAX: u64 = 1 << 30;
 
+/// The opt-in listeners that a service may be let in to.
+const LISTENERS: &[&str] = &["vargos", "agentloop", "looprunner", "archy"];
+
 const KEYS: &[&str] = &[
     "about",
     "aliases",
@@ -31,6 +34,7 @@ const KEYS: &[&str] = &[
     "kind",
     "licence",
     "limits",
+    "listen",
     "needs",
     "os",
     "port",
@@ -170,6 +174,7 @@ fn bounds(it: &mut Descriptor, table: &Table<'_>) -> Result<(), FileProblem> {
         let memory = inner.number("memory_mb", 1, COUNT_MAX)?;
         it.limits.memory_bytes = memory.map(|count| count.saturating_mul(MIB));
     }
+    it.listen = table.listeners("listen")?;
     it.guard.os = table.texts("os")?;
     it.guard.arch = table.texts("arch")?;
     Ok(())
@@ -324,6 +329,23 @@ impl<'a> Table<'a> {
             Some(wrong) => {
                 let shown: String = wrong.chars().take(NAME_CHARS_MAX).collect();
                 Err(self.wrong(key, format!("'{key}': '{shown}' is no service's name")))
+            }
+            None => Ok(names),
+        }
+    }
+
+    /// Names of opt-in listeners.
+    fn listeners(&self, key: &str) -> Result<Vec<String>, FileProblem> {
+        let names = self.texts(key)?;
+        let unknown = |name: &&String| !LISTENERS.contains(&name.as_str());
+        match names.iter().find(unknown) {
+            Some(wrong) => {
+                let shown: String = wrong.chars().take(NAME_CHARS_MAX).collect();
+                let known = LISTENERS.join(", ");
+                Err(self.wrong(
+                    key,
+                    format!("'{key}': there is no listener '{shown}'; known are {known}"),
+                ))
             }
             None => Ok(names),
         }

@@ -18,6 +18,7 @@ restart = "always"
 stop_seconds = 0.5
 needs = ["db"]
 autostart = true
+listen = ["vargos", "archy"]
 idle_seconds = 60
 os = ["linux"]
 arch = ["x86_64"]
@@ -44,6 +45,7 @@ memory_mb = 2
     expected.stop = Duration::from_millis(500);
     expected.needs = vec!["db".to_owned()];
     expected.autostart = true;
+    expected.listen = vec!["vargos".to_owned(), "archy".to_owned()];
     expected.idle = Some(Duration::from_mins(1));
     expected.guard = Guard {
         os: vec!["linux".to_owned()],
@@ -82,6 +84,11 @@ fn what_is_wrong_is_said_with_its_key_and_line() {
             "command = \"x\"",
             Some(1),
             "'command' takes a list of texts",
+        ),
+        (
+            "listen = [\"vargo\"]",
+            Some(1),
+            "no listener 'vargo'; known are vargos, agentloop, looprunner, archy",
         ),
         ("\nport = \"a\"", Some(2), "'port' takes a whole number"),
         ("port = 70000", Some(1), "'port' takes a whole number"),

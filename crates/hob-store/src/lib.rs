@@ -53,6 +53,7 @@ mod store;
 mod tact;
 mod terminals;
 mod tokens;
+mod tool_tiers;
 mod value;
 mod wal;
 mod writer;
@@ -77,3 +78,4 @@ pub use terminals::{
     CommandRow, CommandWrite, NewCommands, NewTerminal, QueuedCommands, TerminalRow, TerminalWrite,
 };
 pub use tokens::TokenRow;
+pub use tool_tiers::ToolTierRow;

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_loops.sql"),
     include_str!("migrations/0008_schedule.sql"),
     include_str!("migrations/0009_terminals.sql"),
+    include_str!("migrations/0010_authority.sql"),
 ];
 
 /// The schema this program writes.

@@ -311,6 +311,13 @@ impl Store {
         self.0.shared.readers.read(tokens::list).await
     }
 
+    /// The folders that a model may read for the live token with this id.
+    pub async fn token_workspaces(&self, id: &str) -> Result<Vec<String>, StoreError> {
+        let id = id.to_owned();
+        let read = move |sql: &_| tokens::workspaces(sql, &id);
+        self.0.shared.readers.read(read).await
+    }
+
     /// Ends the token with this id, or the live one with this name.
     pub async fn revoke_token(&self, id_or_name: &str, at: u64) -> Result<TokenInfo, StoreError> {
         let id_or_name = id_or_name.to_owned();

@@ -18,7 +18,8 @@ pub struct TokenRow {
     pub secret_hash: [u8; 32],
 }
 
-const COLUMNS: &str = "id, name, scopes, created_at, expires_at, revoked_at, secret_hash";
+const COLUMNS: &str =
+    "id, name, scopes, created_at, expires_at, revoked_at, secret_hash, workspaces";
 
 pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble> {
     let info = &token.info;
@@ -52,7 +53,7 @@ pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble>
     batch
         .sql
         .prepare_cached(&format!(
-            "INSERT INTO tokens ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+            "INSERT INTO tokens ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
         ))?
         .execute((
             &info.id,
@@ -62,6 +63,7 @@ pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble>
             info.expires_at.map(int),
             info.revoked_at.map(int),
             &token.secret_hash[..],
+            serde_json::to_string(&info.workspaces).unwrap_or_else(|_| "[]".to_owned()),
         ))?;
     Ok(())
 }
@@ -72,6 +74,17 @@ pub(crate) fn list(sql: &Connection) -> Result<Vec<TokenRow>, Trouble> {
     ))?;
     let rows = select.query_map([], from_row)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The folders that a live token names; none for anybody else.
+pub(crate) fn workspaces(sql: &Connection, id: &str) -> Result<Vec<String>, Trouble> {
+    let row = sql
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM tokens WHERE id = ?1 AND revoked_at IS NULL"
+        ))?
+        .query_row([id], from_row)
+        .optional()?;
+    Ok(row.map(|row| row.info.workspaces).unwrap_or_default())
 }
 
 /// Revokes by id, or by the name of one that is not revoked; a repeat by id changes nothing.
@@ -104,6 +117,8 @@ pub(crate) fn revoke(
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
     let scopes = row.get_ref(2)?.as_str()?;
+    // Tokens of a former version have no list.
+    let workspaces = row.get::<_, Option<String>>(7)?;
     let optional = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(uint));
     Ok(TokenRow {
         info: TokenInfo {
@@ -113,6 +128,14 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
             created_at: number(row, 3)?,
             expires_at: optional(4)?,
             revoked_at: optional(5)?,
+            note: match &workspaces {
+                Some(_) => None,
+                None => TokenInfo::note_of_former_version(scopes).map(str::to_owned),
+            },
+            // A list that cannot be read allows nothing.
+            workspaces: workspaces
+                .and_then(|list| serde_json::from_str(&list).ok())
+                .unwrap_or_default(),
         },
         secret_hash: row.get(6)?,
     })

@@ -125,7 +125,8 @@ pub struct AuditEntry {
     /// Counts from 1 without gaps.
     pub seq: u64,
     pub at: u64,
-    /// What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`.
+    /// What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`,
+    /// `tool-tier-set`, `tool-tier-reset`.
     pub act: String,
     /// Who did it: a rule, a token's name, `deadline`, `unattended`.
     pub by: String,

@@ -17,11 +17,13 @@ use std::str::FromStr;
 pub enum Scope {
     /// See sessions, runs, events.
     Read,
-    /// Also talk: create sessions, send messages, run the agent.
+    /// Also talk: create sessions, send messages, run the agent. A model only reads for it, in
+    /// folders that were configured.
     Chat,
-    /// Also act: terminals, services, loops, answers to permissions.
+    /// Also act: services, loops, jobs, tools, runs in any folder.
     Control,
-    /// Also rule: tokens, config, grants, registering services.
+    /// Also rule: tokens, config, grants, answers to permissions, the shared terminal, registering
+    /// services.
     Admin,
 }
 

@@ -120,6 +120,13 @@ pub enum Tier {
 }
 
 impl Tier {
+    pub const ALL: [Tier; 4] = [Tier::Read, Tier::Write, Tier::Exec, Tier::External];
+
+    /// The tier of this word.
+    pub fn named(word: &str) -> Option<Tier> {
+        Tier::ALL.into_iter().find(|tier| tier.name() == word)
+    }
+
     /// Its word on the wire.
     pub fn name(self) -> &'static str {
         match self {

@@ -13,6 +13,7 @@ use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
 use hob_daemon::config::Config;
 use hob_daemon::service::Services;
 use hob_daemon::terminal::Terminals;
+use hob_exec::peer::{ListenerAccess, OwnProcess, PeerGuard};
 use hob_gateway::{Gateway, GatewayParts};
 use hob_kit::figures::Figures;
 use hob_kit::home::Home;
@@ -132,6 +133,8 @@ struct Groups {
 struct Kept {
     services: Services,
     terminals: Terminals,
+    /// Which listeners the running services may connect to.
+    access: ListenerAccess,
 }
 
 /// Everything a daemon has before it serves.
@@ -207,12 +210,14 @@ impl House<'_> {
         let settings = config.watch();
         let listeners = Arc::new(OnceLock::new());
         let mut kept = None;
+        let mut access = ListenerAccess::default();
         let figures = Figures::default();
         if !self.options.bare {
             let heard = Arc::clone(&listeners);
             let served = self.serve_rooms(bus, groups, config, heard)?;
             let terminals = served.terminals.clone();
             figures.add(move || terminals.figures());
+            access = served.access.clone();
             kept = Some(served);
         }
         let gateway = Gateway::start(GatewayParts {
@@ -227,6 +232,7 @@ impl House<'_> {
             tasks: groups.rooms.clone(),
             mask: self.log.mask().clone(),
             figures,
+            peers: PeerGuard::new(access, OwnProcess::Refused),
             bare: self.options.bare,
         })
         .await?;

@@ -7,6 +7,7 @@
 
 use super::advance::add_cost;
 use super::answers::text_of;
+use super::authority;
 use super::conversation::Spoken;
 use super::hands::{Asked, Hands, Ran};
 use super::live::Voice;
@@ -17,6 +18,7 @@ use super::shared::{Shared, refused};
 use super::stopping::sentence;
 use super::story::told;
 use futures_util::future::join_all;
+use hob_bus::Call;
 use hob_core::failover::Failover;
 use hob_core::turn::{Effect, Event, Turn};
 use hob_models::Candidate;
@@ -33,7 +35,12 @@ use tokio_util::sync::CancellationToken;
 const CHATS_MAX: usize = 4_096;
 
 impl Requests {
-    pub(crate) async fn chat(self, params: ChatParams) -> Result<ChatReply, WireError> {
+    pub(crate) async fn chat(
+        self,
+        call: Call,
+        params: ChatParams,
+    ) -> Result<ChatReply, WireError> {
+        let params = authority::narrow_chat(&call, params);
         let book = self.shared.book();
         let candidates = book.resolve_for(params.model.as_deref(), has_images(&params.messages));
         let candidates = candidates.map_err(|error| no_model(&error))?;

@@ -2,6 +2,7 @@
 //!
 //! - `requests`: what callers ask; `chat`, `chat_call`: conversations that callers keep
 //!   themselves
+//! - `authority`: what a caller may have a model do
 //! - `family`: runs that other runs start
 //! - `queue`: whose turn it is, one owner task
 //! - `driver`: one run, one task: `advance` writes, `work` carries out, `answers` takes what came
@@ -21,6 +22,7 @@
 
 mod advance;
 mod answers;
+mod authority;
 mod chat;
 mod chat_call;
 mod commands;
@@ -93,7 +95,10 @@ fn room(requests: &Requests) -> Room {
         .method::<Status, _, _>(handler!(status))
         .method::<List, _, _>(handler!(list))
         .method::<Stats, _, _>(handler!(stats))
-        .method::<Chat, _, _>(handler!(chat))
+        .method::<Chat, _, _>({
+            let requests = requests.clone();
+            move |call, params| requests.clone().chat(call, params)
+        })
         .method::<Allow, _, _>(handler!(allow))
         .method::<Resolve, _, _>(handler!(resolve))
         .event::<RunQueued>()

@@ -1,5 +1,6 @@
 //! What callers ask of the room: run, abort, status, list, stats, resolve, allow.
 
+use super::authority;
 use super::family::{end_children, end_run};
 use super::journal::Words;
 use super::live::Command;
@@ -8,7 +9,7 @@ use super::settings;
 use super::shared::{Shared, refused};
 use super::steering::may_join;
 use super::views;
-use crate::reserved;
+use crate::reserved::{self, Named};
 use hob_bus::Call;
 use hob_core::family::CHILDREN_MAX;
 use hob_core::turn::Limits;
@@ -61,8 +62,13 @@ impl Requests {
         let row = if let Some(parent) = params.parent {
             self.bear(&call, parent, params).await?
         } else {
-            let (session, kind) = (&params.session_key, params.kind.as_deref());
-            reserved::check(&call, &self.shared.parts.store, Some(session), kind).await?;
+            let named = Named {
+                session: Some(&params.session_key),
+                kind: params.kind.as_deref(),
+                parent: None,
+            };
+            reserved::check(&call, &self.shared.parts.store, named).await?;
+            let params = authority::narrow_run(&self.shared, &call, params).await?;
             self.check(&params)?;
             match self.steered(&params).await? {
                 Some(row) => row,

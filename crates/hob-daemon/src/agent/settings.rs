@@ -33,6 +33,13 @@ pub const KEYS: &[Key] = &[
     )
     .live(),
     Key::new(
+        "agent.workspaces",
+        Kind::List,
+        "",
+        "Folders, by their whole paths, that a model may read for tokens without the scope `control`, with all below them. A token may have others of its own (`hob token create --workspace`); without either it has none.",
+    )
+    .live(),
+    Key::new(
         "agent.steps",
         Kind::Integer {
             min: 1,

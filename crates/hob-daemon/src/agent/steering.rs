@@ -18,7 +18,10 @@ pub(crate) fn may_join(words: &RunParams, run: &RunParams) -> bool {
         (Some(words), Some(run)) => run.iter().all(|tool| words.contains(tool)),
         (Some(_), None) => false,
     };
-    by_channel && within_ceiling && within_tools
+    // Words that only look look where their bringer may, which is not the run's folder by itself.
+    let within_folder =
+        words.ceiling.is_none() || run.workspace.is_none() || words.workspace == run.workspace;
+    by_channel && within_ceiling && within_tools && within_folder
 }
 
 #[cfg(test)]

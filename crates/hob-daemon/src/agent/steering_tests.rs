@@ -28,6 +28,18 @@ fn words_join_only_a_run_that_may_do_no_more_than_their_bringer() {
             false,
         ),
         (json!({ "ceiling": "read" }), json!({}), false),
+        // What may only look does not look into another's folder.
+        (
+            json!({ "ceiling": "read" }),
+            json!({ "ceiling": "read", "workspace": "/" }),
+            false,
+        ),
+        (
+            json!({ "ceiling": "read", "workspace": "/w" }),
+            json!({ "ceiling": "read", "workspace": "/w" }),
+            true,
+        ),
+        (json!({}), json!({ "workspace": "/" }), true),
         (
             json!({ "ceiling": "read" }),
             json!({ "ceiling": "exec" }),

@@ -2,10 +2,12 @@
 //! transaction of the decision; this room never writes. The chain itself is
 //! `hob_core::permission::Chain`.
 
+mod redaction;
+
 use hob_bus::Room;
 use hob_core::permission::Chain;
 use hob_store::Store;
-use hob_wire::WireError;
+use hob_wire::{Scope, WireError};
 use hob_wire::rooms::audit::{Export, List, Verified, Verify};
 
 /// The service `audit`.
@@ -13,9 +15,16 @@ pub fn room(store: &Store) -> Room {
     let of = || store.clone();
     let (lists, verifies, exports) = (of(), of(), of());
     Room::new("audit")
-        .method::<List, _, _>(move |_, params| {
+        .method::<List, _, _>(move |call, params| {
             let store = lists.clone();
-            async move { Ok(store.list_audit(params).await?) }
+            async move {
+                let mut found = store.list_audit(params).await?;
+                if !call.scopes.allow(Scope::Admin) {
+                    let entries = found.entries.into_iter();
+                    found.entries = entries.map(redaction::without_typed_text).collect();
+                }
+                Ok(found)
+            }
         })
         .method::<Verify, _, _>(move |_, params| {
             let store = verifies.clone();

@@ -200,6 +200,9 @@ impl Desk {
             && above.len() <= family::DEPTH_MAX
             && let Some(parent) = below.parent
             && let Some(parent) = self.session(&parent.to_string()).await?
+            // Only the house makes keys of this form: a session that merely calls itself a
+            // sub-agent counts as no other.
+            && family::is_below(&below.session_key, &parent.session_key)
         {
             above.push(parent);
         }

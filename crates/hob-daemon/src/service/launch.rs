@@ -7,6 +7,7 @@ use super::Shared;
 use super::probe::Checkup;
 use super::settings;
 use hob_core::service::order;
+use hob_exec::peer::access::ListeningService;
 use hob_exec::{Child, ExecError, Feed, Limits, Plan, Walls};
 use hob_kit::failpoint;
 use hob_kit::secret::Secret;
@@ -259,6 +260,10 @@ fn plan(
     plan.feed = Feed::Lines;
     plan.grace = descriptor.stop;
     plan.limits = limits(descriptor);
+    plan.listening = Some(ListeningService {
+        name: descriptor.name.clone(),
+        listeners: descriptor.listen.clone(),
+    });
     let health = descriptor.health.as_ref();
     let checkup = health.and_then(|health| Checkup::of(health, &filling));
     let login = descriptor.login.clone().zip(password.clone());

@@ -1,15 +1,16 @@
 //! `session.*`: conversations. Each method is one call of the store, which writes the rows and
 //! their event in one transaction; an answer therefore means that it is on disk.
 
-use crate::reserved;
+use crate::reserved::{self, Named};
 use hob_bus::{Call, Room};
 use hob_kit::failpoint;
 use hob_store::Store;
 use hob_wire::WireError;
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::session::{
-    Annotate, Create, CreateParams, Created, Delete, DeleteParams, Export, Get, GetParams, History,
-    Label, List, Send, SendParams, Sent, SessionCreated, SessionDeleted, SessionMessage,
+    Annotate, AnnotateParams, Create, CreateParams, Created, Delete, DeleteParams, Export, Get,
+    GetParams, History, Label, LabelParams, List, Send, SendParams, Sent, Session, SessionCreated,
+    SessionDeleted, SessionMessage,
 };
 
 /// Requests handled at once. Writers wait for a shared fsync, so many of them together are what
@@ -45,12 +46,14 @@ pub fn room(store: &Store) -> Room {
         .method::<Export, _, _>(over(store, |store, params| async move {
             Ok(store.export(params).await?)
         }))
-        .method::<Annotate, _, _>(over(store, |store, params| async move {
-            Ok(store.annotate_session(params).await?)
-        }))
-        .method::<Label, _, _>(over(store, |store, params| async move {
-            Ok(store.label_session(params).await?)
-        }))
+        .method::<Annotate, _, _>({
+            let store = store.clone();
+            move |call, params| annotate(store.clone(), call, params)
+        })
+        .method::<Label, _, _>({
+            let store = store.clone();
+            move |call, params| label(store.clone(), call, params)
+        })
         .event::<SessionCreated>()
         .event::<SessionMessage>()
         .event::<SessionDeleted>()
@@ -70,13 +73,40 @@ where
 }
 
 async fn create(store: Store, call: Call, params: CreateParams) -> Result<Created, WireError> {
-    let (key, kind) = (params.session_key.as_deref(), params.kind.as_deref());
-    reserved::check(&call, &store, key, kind).await?;
+    let named = Named {
+        session: params.session_key.as_deref(),
+        kind: params.kind.as_deref(),
+        parent: params.parent.as_deref(),
+    };
+    reserved::check(&call, &store, named).await?;
     Ok(store.create_session(params).await?)
 }
 
+async fn annotate(
+    store: Store,
+    call: Call,
+    params: AnnotateParams,
+) -> Result<Session, WireError> {
+    check_written(&call, &store, &params.session_key).await?;
+    Ok(store.annotate_session(params).await?)
+}
+
+async fn label(store: Store, call: Call, params: LabelParams) -> Result<Session, WireError> {
+    check_written(&call, &store, &params.session_key).await?;
+    Ok(store.label_session(params).await?)
+}
+
+/// Refuses to write to a session that is not the caller's to use.
+async fn check_written(call: &Call, store: &Store, session: &str) -> Result<(), WireError> {
+    let named = Named {
+        session: Some(session),
+        ..Named::default()
+    };
+    reserved::check(call, store, named).await
+}
+
 async fn send(store: Store, call: Call, params: SendParams) -> Result<Sent, WireError> {
-    reserved::check(&call, &store, Some(&params.session_key), None).await?;
+    check_written(&call, &store, &params.session_key).await?;
     failpoint::reach("session.send.before");
     let sent = store.send_message(params).await?;
     failpoint::reach("session.send.after");

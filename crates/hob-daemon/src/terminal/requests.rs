@@ -38,6 +38,8 @@ const KEYS_MAX: usize = 1_000;
 const SHORT_BYTES: usize = 512;
 /// Until an owner is asked again about commands it does not know yet.
 const AGAIN: Duration = Duration::from_millis(20);
+/// Random bytes in the record of what was typed.
+const SALT_BYTES: usize = 16;
 /// The surface of callers in this process.
 const HOUSE: &str = "house";
 
@@ -342,6 +344,9 @@ impl Shared {
         let mut matter = recorded(matter, &|text| self.parts.mask.apply(text).into_owned());
         // A digest looks like a token, and is none.
         matter["digest"] = json!(work.digest());
+        // The hashes of the record are shown to callers from whom what was typed is hidden; with
+        // this in them, which is hidden too, a short text cannot be guessed from its hash.
+        matter["salt"] = json!(self.parts.dice.hex(SALT_BYTES));
         NewEntry {
             act: "own-act",
             by: call.caller.clone(),

@@ -247,10 +247,13 @@ impl Bench {
         let ticket = params.ticket.clone();
         let work = work_of(tool, params);
         let Some(ticket) = ticket else {
-            let may_control = call.scopes.allow(Scope::Control);
+            let needed = own_act_scope(tool);
+            if !call.scopes.allow(needed) {
+                return Err(lacks(tool, needed));
+            }
             let message =
                 "A call made for a run needs the ticket of its approval; nothing was run.";
-            let approved = Approved::own_act(work, may_control)
+            let approved = Approved::own_act(work, true)
                 .ok_or_else(|| WireError::new(ErrorCode::Forbidden, message))?;
             own_act::record_call(&self.shared, &call.caller, &approved).await?;
             return Ok(approved);
@@ -390,6 +393,26 @@ impl Bench {
         let settings = self.shared.settings.borrow();
         Duration::from_millis(settings.duration_ms("tool.return_wait"))
     }
+}
+
+/// What a person needs to run a tool with their own hands. The shared terminal needs as much here
+/// as by `terminal.execute`.
+fn own_act_scope(tool: &Tool) -> Scope {
+    let is_house = matches!(tool.maker, Maker::House(_));
+    if is_house && tool.spec.name == hob_tools::terminal::NAME {
+        Scope::Admin
+    } else {
+        Scope::Control
+    }
+}
+
+fn lacks(tool: &Tool, scope: Scope) -> WireError {
+    let message = format!(
+        "Running '{}' by hand needs the scope '{}', which this credential lacks; nothing was run.",
+        tool.spec.name,
+        scope.as_str()
+    );
+    WireError::new(ErrorCode::Forbidden, message)
 }
 
 fn work_of(tool: &Tool, params: ExecuteParams) -> Work {

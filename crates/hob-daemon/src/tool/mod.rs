@@ -2,6 +2,7 @@
 //!
 //! - `shelf`: which tools there are
 //! - `offer`: what a service outside may put on the shelf
+//! - `tiers`: how far tools of services reach, which an admin says and not the service
 //! - `undoing`: taking back what a run changed
 //! - `own_act`: recording what a person does with their own hands
 //! - `bench`: running a call, stopping it, asking whether it happened; `flights` counts them
@@ -19,6 +20,7 @@ mod offer;
 mod own_act;
 mod shelf;
 mod telling;
+mod tiers;
 mod undoing;
 
 use bench::Bench;
@@ -34,8 +36,8 @@ pub use hob_tools::web_fetch::KEYS as WEB_KEYS;
 pub use hob_tools::{Commands, KEYS as EXEC_KEYS};
 use hob_wire::rooms::gateway::ServiceDisconnected;
 use hob_wire::rooms::tool::{
-    Cancel, Describe, Execute, List, Offer, Preview, Probe, ToolFinished, ToolOutput, ToolStarted,
-    Undo,
+    Cancel, Describe, Execute, List, Offer, Preview, Probe, SetTier, ToolFinished, ToolOutput,
+    ToolStarted, Undo,
 };
 use shelf::Shelf;
 use std::sync::Arc;
@@ -96,6 +98,8 @@ struct Shared {
     shelf: Shelf,
     store: Store,
     mask: Mask,
+    /// Offers and changes of tiers come one at a time, so that each sees what the one before did.
+    tiers: tokio::sync::Mutex<()>,
     /// Undoing is done one at a time: two at once would see each other's halves.
     undo: tokio::sync::Mutex<()>,
     /// When this room was opened: services need a moment to come back after a restart.
@@ -121,13 +125,18 @@ pub fn room(parts: Parts) -> Room {
         ground,
         store: parts.store,
         mask: parts.mask,
+        tiers: tokio::sync::Mutex::new(()),
         undo: tokio::sync::Mutex::new(()),
         clock: parts.clock,
         settings: parts.settings,
         shelf,
     });
     let bench = Arc::new(Bench::new(Arc::clone(&shared)));
-    let (lists, offers) = (Arc::clone(&shared), Arc::clone(&shared));
+    let (lists, offers, sets) = (
+        Arc::clone(&shared),
+        Arc::clone(&shared),
+        Arc::clone(&shared),
+    );
     let (undoes, leaves) = (Arc::clone(&shared), shared);
     let of = |bench: &Arc<Bench>| Arc::clone(bench);
     let (describes, executes, cancels) = (of(&bench), of(&bench), of(&bench));
@@ -171,6 +180,10 @@ pub fn room(parts: Parts) -> Room {
         .method::<Offer, _, _>(move |call, params| {
             let shared = Arc::clone(&offers);
             async move { offer::offer(&shared, &call, params).await }
+        })
+        .method::<SetTier, _, _>(move |call, params| {
+            let shared = Arc::clone(&sets);
+            async move { tiers::set(&shared, &call.caller, params).await }
         })
         .on::<ServiceDisconnected, _, _>(move |_, named| {
             let shared = Arc::clone(&leaves);

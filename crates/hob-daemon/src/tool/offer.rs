@@ -1,10 +1,12 @@
 //! What a service outside may put on the shelf. Only whoever may register a service may offer for
 //! it, and only while it is registered; everything it declares is checked and bounded, because a
-//! model reads it.
+//! model reads it. How far a tool reaches is not believed (`tiers`).
 
 use super::Shared;
-use super::shelf::{Maker, ServiceTool, Taken, Tool};
+use super::shelf::{ServiceTool, Taken, Tool};
+use super::tiers::{self, SetTiers};
 use hob_bus::Call;
+use hob_core::permission::fingerprint;
 use hob_tools::schema::Schema;
 use hob_wire::rooms::gateway::{Inspect, InspectParams, ServiceInfo};
 use hob_wire::rooms::tool::{OfferParams, Offered};
@@ -52,16 +54,18 @@ pub(super) async fn offer(
             "A service may offer {OFFERED_MAX} tools at the most."
         )));
     }
-    let maker = ServiceTool {
+    let offering = Offering {
         service: service.to_owned(),
         connection,
         can_cancel: has("tool_cancel"),
         can_probe: has("tool_probe"),
     };
+    let _turn = shared.tiers.lock().await;
+    let tiers = SetTiers::read(shared).await?;
     let mut names = BTreeSet::new();
     let mut tools = Vec::new();
     for spec in params.tools {
-        let tool = read(spec, &maker)?;
+        let tool = read(spec, &offering, &tiers)?;
         for name in tool.names() {
             if !names.insert(name.to_owned()) {
                 return Err(invalid(format!("The name '{name}' is offered twice.")));
@@ -69,8 +73,9 @@ pub(super) async fn offer(
         }
         tools.push(tool);
     }
-    let offered = tools.iter().map(|tool| tool.spec.name.clone()).collect();
+    let offered: Vec<String> = tools.iter().map(|tool| tool.spec.name.clone()).collect();
     shared.shelf.put(service, tools, TOOLS_MAX).map_err(taken)?;
+    tiers.forget_outdated(shared, service, &offered).await?;
     // It may have left meanwhile, and its leaving been heard before its tools were here.
     let still = registered(shared, service).await;
     if still.as_ref().is_ok_and(|(_, now)| *now == connection) {
@@ -113,8 +118,16 @@ async fn registered(shared: &Shared, service: &str) -> Result<(ServiceInfo, u64)
     }
 }
 
-fn read(spec: ToolSpec, maker: &ServiceTool) -> Result<Tool, WireError> {
-    check(&spec, maker).map_err(|reason| {
+/// A service that offers tools, and over which connection.
+struct Offering {
+    service: String,
+    connection: u64,
+    can_cancel: bool,
+    can_probe: bool,
+}
+
+fn read(spec: ToolSpec, offering: &Offering, tiers: &SetTiers) -> Result<Tool, WireError> {
+    check(&spec, offering).map_err(|reason| {
         let name: String = spec.name.chars().take(NAME_CHARS_MAX).collect();
         invalid(format!("The tool '{name}' cannot be offered: {reason}"))
     })?;
@@ -124,10 +137,22 @@ fn read(spec: ToolSpec, maker: &ServiceTool) -> Result<Tool, WireError> {
             "The schema of the tool '{name}' is unsound: {unfit}"
         ))
     })?;
-    Ok(Tool::new(spec, schema, Maker::Service(maker.clone())))
+    let fingerprint = fingerprint(&spec);
+    let set = tiers.of(&offering.service, &spec.name, &fingerprint);
+    let maker = ServiceTool {
+        service: offering.service.clone(),
+        connection: offering.connection,
+        can_cancel: offering.can_cancel,
+        can_probe: offering.can_probe,
+        declared_tier: spec.tier,
+        declared_effect: spec.effect,
+        declared_fingerprint: fingerprint,
+        set_by: None,
+    };
+    Ok(tiers::effective(spec, schema, maker, set))
 }
 
-fn check(spec: &ToolSpec, maker: &ServiceTool) -> Result<(), String> {
+fn check(spec: &ToolSpec, maker: &Offering) -> Result<(), String> {
     let plain =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let named = |name: &str| {

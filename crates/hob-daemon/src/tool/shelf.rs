@@ -4,8 +4,8 @@
 use hob_core::permission::fingerprint;
 use hob_tools::Entry;
 use hob_tools::schema::Schema;
-use hob_wire::rooms::tool::Tools;
-use hob_wire::work::ToolSpec;
+use hob_wire::rooms::tool::{OutsideTool, Tools};
+use hob_wire::work::{Effect, Tier, ToolSpec};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -36,9 +36,30 @@ pub(super) struct ServiceTool {
     pub(super) service: String,
     /// The connection that offered it.
     pub(super) connection: u64,
+    /// The tier it declares.
+    pub(super) declared_tier: Tier,
+    pub(super) declared_effect: Effect,
+    /// The hash of all it declares.
+    pub(super) declared_fingerprint: String,
+    /// Who set the tier that counts; nobody, and then it is `external`.
+    pub(super) set_by: Option<String>,
     /// Whether it wants to be told when a call must stop.
     pub(super) can_cancel: bool,
     pub(super) can_probe: bool,
+}
+
+impl ServiceTool {
+    /// The tool for people.
+    pub(super) fn shown(&self, spec: &ToolSpec) -> OutsideTool {
+        OutsideTool {
+            name: spec.name.clone(),
+            service: self.service.clone(),
+            declared_tier: self.declared_tier,
+            declared_effect: self.declared_effect,
+            tier: spec.tier,
+            set_by: self.set_by.clone(),
+        }
+    }
 }
 
 impl Tool {
@@ -99,12 +120,21 @@ impl Shelf {
         let state = self.state();
         // A number alone would begin anew with each daemon.
         let revision = format!("{}-{}", self.born, *self.changes.borrow());
-        let specs = state.tools.values().map(|tool| tool.spec.clone());
+        if known == Some(&revision) {
+            return Tools {
+                tools: Vec::new(),
+                outside: Vec::new(),
+                revision,
+            };
+        }
+        let tools = || state.tools.values();
+        let outside = tools().filter_map(|tool| match &tool.maker {
+            Maker::Service(service) => Some(service.shown(&tool.spec)),
+            Maker::House(_) => None,
+        });
         Tools {
-            tools: match known {
-                Some(known) if known == revision => Vec::new(),
-                _ => specs.collect(),
-            },
+            tools: tools().map(|tool| tool.spec.clone()).collect(),
+            outside: outside.collect(),
             revision,
         }
     }
@@ -167,6 +197,19 @@ impl Shelf {
         drop(state);
         self.changes.send_modify(|count| *count += 1);
         Ok(())
+    }
+
+    /// Puts a tool in the place of `former`, if that is still there.
+    pub(super) fn replace(&self, former: &Arc<Tool>, tool: Tool) -> bool {
+        let mut state = self.state();
+        let held = state.tools.get_mut(&former.spec.name);
+        let Some(held) = held.filter(|held| Arc::ptr_eq(held, former)) else {
+            return false;
+        };
+        *held = Arc::new(tool);
+        drop(state);
+        self.changes.send_modify(|count| *count += 1);
+        true
     }
 
     /// Takes away what a service offered over a connection other than `connection`.

@@ -240,6 +240,7 @@ async fn grants_are_rules_that_come_and_go_with_their_owner() {
 #[test]
 fn granting_needs_admin_and_terms_that_a_rule_can_say() {
     let call = |scope| Call {
+        principal: "person".to_owned(),
         caller: "someone".to_owned(),
         surface: "ws",
         scopes: Scopes::rank(scope),

@@ -33,6 +33,7 @@ pub(super) fn run() -> io::Result<()> {
     sys::close_on_exec()?;
     let control = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     let mut control = UnixStream::from(control);
+    crate::descent::mark_this_process()?;
     rustix::process::setsid()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));

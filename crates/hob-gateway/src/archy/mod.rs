@@ -37,11 +37,12 @@ use hob_wire::{Scope, Scopes};
 /// The surface and principal of every such client.
 pub(crate) const SURFACE: &str = "archy";
 
-/// Opening the socket was the grant.
+/// Opening the socket was the grant: of the terminal and the desktop, which need `admin`. This surface
+/// makes no other calls but those of the services that offer `archy.ACTION`.
 fn principal() -> Principal {
     Principal {
         id: SURFACE.into(),
         name: SURFACE.into(),
-        scopes: Scopes::rank(Scope::Control),
+        scopes: Scopes::rank(Scope::Admin),
     }
 }

@@ -1,10 +1,11 @@
 //! The listener of Archy's clients: a unix socket anywhere a person wants it, `/tmp` included.
 //!
-//! Invariants: the socket is ours alone (0600), and the kernel's word for the peer's user is
-//! checked all the same; only a dead socket of our own user is replaced, anything else in its place
+//! Invariants: the socket is ours alone (0600), and the kernel's word for the peer's user and
+//! process is checked all the same; only a dead socket of our own user is replaced, anything else in its place
 //! stays and the listener is not opened; at the end only the socket that was made here is removed.
 
 use crate::archy::{SURFACE, conversation, principal};
+use crate::peer_check::PeerCheck;
 use crate::shared::{self, Shared};
 use crate::unix;
 use hob_bus::Caller;
@@ -37,7 +38,11 @@ pub(crate) enum Refused {
 }
 
 /// Opens the socket and begins to accept.
-pub(crate) async fn open(path: PathBuf, shared: &Arc<Shared>) -> Result<(), Refused> {
+pub(crate) async fn open(
+    path: PathBuf,
+    shared: &Arc<Shared>,
+    check: PeerCheck,
+) -> Result<(), Refused> {
     let failed = |source| Refused::Failed {
         path: path.clone(),
         source,
@@ -54,7 +59,7 @@ pub(crate) async fn open(path: PathBuf, shared: &Arc<Shared>) -> Result<(), Refu
         identity: identity(&made),
         path,
     };
-    let accept = accept(listener, place, Arc::clone(shared));
+    let accept = accept(listener, place, Arc::clone(shared), check);
     shared.tasks.spawn("archy-listener", accept);
     Ok(())
 }
@@ -107,7 +112,7 @@ impl Place {
 }
 
 /// Accepts until no connection is wanted any more, then takes the socket away.
-async fn accept(listener: UnixListener, place: Place, shared: Arc<Shared>) {
+async fn accept(listener: UnixListener, place: Place, shared: Arc<Shared>, check: PeerCheck) {
     let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
@@ -137,9 +142,11 @@ async fn accept(listener: UnixListener, place: Place, shared: Arc<Shared>) {
                 continue;
             }
         };
-        let served = Arc::clone(&shared);
+        let (served, check) = (Arc::clone(&shared), check.clone());
         shared.tasks.spawn("archy", async move {
-            conversation::hold(stream, &caller, &served).await;
+            if check.admits_unix(&stream).await {
+                conversation::hold(stream, &caller, &served).await;
+            }
             drop((all, own));
         });
     }

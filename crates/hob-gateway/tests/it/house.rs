@@ -2,6 +2,7 @@
 
 use futures_util::{SinkExt, StreamExt};
 use hob_bus::{Bus, BusLimits, BusParts, Room, publisher};
+use hob_exec::peer::{ListenerAccess, OwnProcess, PeerGuard};
 use hob_gateway::{Gateway, GatewayError, GatewayParts};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
@@ -109,6 +110,7 @@ impl House {
             tasks: tasks.clone(),
             mask: Mask::new(),
             figures: figures(),
+            peers: PeerGuard::new(ListenerAccess::default(), OwnProcess::Admitted),
             bare: false,
         })
         .await?;

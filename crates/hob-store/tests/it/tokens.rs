@@ -7,6 +7,8 @@ use hob_wire::rooms::token::TokenInfo;
 fn token(id: &str, name: &str, expires_at: Option<u64>) -> TokenRow {
     TokenRow {
         info: TokenInfo {
+            workspaces: vec![format!("/work/{name}")],
+            note: None,
             id: id.to_owned(),
             name: name.to_owned(),
             scopes: vec!["chat".to_owned(), "service:echo".to_owned()],

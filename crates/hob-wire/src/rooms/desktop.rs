@@ -24,7 +24,7 @@ methods! { "desktop";
     }
     /// Starts an application of the desktop.
     Launch = "desktop.launch" {
-        params: LaunchParams, result: Launched, scope: Control, effect: Opaque,
+        params: LaunchParams, result: Launched, scope: Admin, effect: Opaque,
         cli: Cli::Verb(&["entry"]),
     }
 }

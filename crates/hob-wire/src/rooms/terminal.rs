@@ -4,6 +4,9 @@
 //! A terminal is named by a person and lives in a tmux server of its own socket, which outlives the
 //! daemon. Which bytes a command printed, how it ended and how long it took is told by marks of the
 //! shell itself, never read off a prompt.
+//!
+//! All of it needs the scope `admin`: whoever types into a person's shell, or reads what it shows, is
+//! that person in effect.
 
 use crate::event::events;
 use crate::id::{CommandId, RunId};
@@ -18,60 +21,60 @@ pub const DEFAULT_TERMINAL: &str = "main";
 methods! { "terminal";
     /// Makes a terminal, or shows the one of that name.
     Create = "terminal.create" {
-        params: CreateParams, result: Created, scope: Control, effect: Keyed,
+        params: CreateParams, result: Created, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// Lists the terminals by name.
     List = "terminal.list" {
-        params: ListParams, result: Terminals, scope: Read, effect: Pure,
+        params: ListParams, result: Terminals, scope: Admin, effect: Pure,
         cli: Cli::Hidden,
     }
     /// Runs commands one after the other in a terminal, behind what waits there already.
     /// A terminal that is not there is made.
     Execute = "terminal.execute" {
-        params: ExecuteParams, result: Executed, scope: Control, effect: Keyed,
+        params: ExecuteParams, result: Executed, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// Types into a terminal as a keyboard would, whatever runs there.
     Keys = "terminal.keys" {
-        params: KeysParams, result: Typed, scope: Control, effect: Opaque,
+        params: KeysParams, result: Typed, scope: Admin, effect: Opaque,
         cli: Cli::Hidden,
     }
     /// Shows the last lines of a terminal.
     Capture = "terminal.capture" {
-        params: CaptureParams, result: Captured, scope: Control, effect: Pure,
+        params: CaptureParams, result: Captured, scope: Admin, effect: Pure,
         cli: Cli::Hidden,
     }
     /// Shows one command; with `waitMs`, when it has ended or that time is over.
     Command = "terminal.command" {
-        params: CommandParams, result: TerminalCommand, scope: Control, effect: Pure,
+        params: CommandParams, result: TerminalCommand, scope: Admin, effect: Pure,
         cli: Cli::Hidden,
     }
     /// Lists the commands of a terminal, the newest first.
     History = "terminal.history" {
-        params: HistoryParams, result: TerminalCommands, scope: Control, effect: Pure,
+        params: HistoryParams, result: TerminalCommands, scope: Admin, effect: Pure,
         cli: Cli::Hidden,
     }
     /// Ends a command, or all of hob's in a terminal, and answers when they have ended.
     /// One that waits is dropped, one that runs is interrupted and, if it does not heed that,
     /// killed.
     Cancel = "terminal.cancel" {
-        params: CancelParams, result: Cancelled, scope: Control, effect: Keyed,
+        params: CancelParams, result: Cancelled, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// Opens a window of the desktop attached to a terminal, which is made if it is not there.
     Open = "terminal.open" {
-        params: OpenParams, result: Opened, scope: Control, effect: Keyed,
+        params: OpenParams, result: Opened, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// Closes a terminal with what runs in it, or only the windows hob opened on it.
     Close = "terminal.close" {
-        params: CloseParams, result: Closed, scope: Control, effect: Keyed,
+        params: CloseParams, result: Closed, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
     /// What a command's output says: its kind, its facts, and what deserves attention.
     Analyze = "terminal.analyze" {
-        params: AnalyzeParams, result: crate::analysis::Analysis, scope: Control, effect: Pure,
+        params: AnalyzeParams, result: crate::analysis::Analysis, scope: Admin, effect: Pure,
         cli: Cli::Hidden,
     }
 }
@@ -79,16 +82,16 @@ methods! { "terminal";
 events! { "terminal";
     /// What a terminal is doing has changed.
     TerminalStatus = "terminal.status" {
-        payload: Terminal, scope: Read, durability: Logged,
+        payload: Terminal, scope: Admin, durability: Logged,
     }
     /// A command waits, has begun or has ended, whoever typed it.
     /// Its output is left out: the method of the same name has it.
     TerminalCommandChanged = "terminal.command" {
-        payload: TerminalCommand, scope: Control, durability: Logged,
+        payload: TerminalCommand, scope: Admin, durability: Logged,
     }
     /// What is printed in a terminal, as plain text: control sequences are taken out.
     TerminalOutput = "terminal.output" {
-        payload: OutputPayload, scope: Control, durability: Volatile,
+        payload: OutputPayload, scope: Admin, durability: Volatile,
     }
 }
 

@@ -32,6 +32,10 @@ pub struct CreateParams {
     /// Life in milliseconds; for ever when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_ms: Option<u64>,
+    /// Folders that a model may read for it, by their whole paths, with all below them. Only for a
+    /// token without `control`; the setting `agent.workspaces` names folders for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspaces: Vec<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +66,22 @@ pub struct TokenInfo {
     pub expires_at: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<u64>,
+    /// Folders that a model may read for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspaces: Vec<String>,
+    /// What changed for it since it was made, for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl TokenInfo {
+    /// What a person should know of a token that a former version made with these scopes, joined
+    /// by commas.
+    pub fn note_of_former_version(scopes: &str) -> Option<&'static str> {
+        scopes.split(',').any(|scope| scope == "control").then_some(
+            "`control` no longer includes the shared terminal (terminal.*) and starting applications (desktop.launch): those need `admin`",
+        )
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

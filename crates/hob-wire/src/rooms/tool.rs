@@ -50,7 +50,16 @@ methods! { "tools";
         params: UndoParams, result: Undone, scope: Control, effect: Keyed,
         cli: Cli::Verb(&["runId"]),
     }
+    /// Sets how far a tool of an outside service reaches, and believes what it declares of repeats.
+    ///
+    /// Until then such a tool counts as `external` and its calls as `opaque`, whatever it declares.
+    /// Holds until its service declares it differently, or `reset` takes it back.
+    SetTier = "tool.tier" {
+        params: SetTierParams, result: OutsideTool, scope: Admin, effect: Keyed,
+        cli: Cli::Verb(&["name", "tier"]),
+    }
     /// Offers the tools of a registered service; they go when it goes.
+    /// Each counts as `external` and `opaque` until an admin sets its tier with `tool.tier`.
     Offer = "tool.offer" {
         params: OfferParams, result: Offered, scope: Read, effect: Keyed,
         cli: Cli::Hidden,
@@ -140,6 +149,39 @@ pub struct Tools {
     /// Another one whenever a tool comes, goes or changes.
     #[serde(default)]
     pub revision: String,
+    /// Those that services outside offer, with what they declare; the tools above have what counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<OutsideTool>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetTierParams {
+    /// The tool's own name.
+    pub name: String,
+    /// How far it reaches: `read`, `write`, `exec` or `external`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// Take back what was set: nothing it declares is believed any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reset: bool,
+}
+
+/// A tool that a service outside offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutsideTool {
+    pub name: String,
+    /// The service that offers it.
+    pub service: String,
+    /// What it declares of itself; not believed until an admin sets a tier.
+    pub declared_tier: Tier,
+    pub declared_effect: crate::work::Effect,
+    /// The tier that counts.
+    pub tier: Tier,
+    /// Who set that tier; missing when nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_by: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -39,6 +39,7 @@ pub fn command() -> Command {
                 .after_help(example(&[
                     "hob token create --name phone --scope chat --expires 30d",
                     "hob token create --name weather --scope service:weather,read",
+                    "hob token create --name notes --scope chat --workspace ~/notes",
                 ]))
                 .arg(
                     Arg::new("name")
@@ -55,6 +56,19 @@ pub fn command() -> Command {
                         .action(ArgAction::Append)
                         .value_delimiter(',')
                         .help("read, chat, control, admin or service:NAME; several with commas"),
+                )
+                .arg(
+                    Arg::new("workspace")
+                        .long("workspace")
+                        .value_name("DIR")
+                        .action(ArgAction::Append)
+                        .help("A folder that a model may read for it, with all below; repeatable")
+                        .long_help(
+                            "A folder that a model may read for this token, with all below it; \
+                             repeatable. For tokens with the scope chat, which have no folder \
+                             otherwise but those of the setting agent.workspaces. A token with \
+                             control may use every folder.",
+                        ),
                 )
                 .arg(
                     Arg::new("expires")
@@ -107,7 +121,25 @@ fn create_params(matches: &ArgMatches) -> Result<CreateParams, Failure> {
             .unwrap_or_default(),
         scopes,
         expires_in_ms: matches.get_one::<u64>("expires").copied(),
+        workspaces: workspaces(matches)?,
     })
+}
+
+/// The named folders by their whole paths, links resolved.
+fn workspaces(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let named = matches
+        .get_many::<String>("workspace")
+        .into_iter()
+        .flatten();
+    let whole = named.map(|named| {
+        let found = std::fs::canonicalize(named).ok().filter(|path| path.is_dir());
+        let text = found.and_then(|path| path.to_str().map(str::to_owned));
+        text.ok_or_else(|| {
+            let shown = one_line(named);
+            Failure::usage(format!("There is no folder '{shown}' to name with --workspace."))
+        })
+    });
+    whole.collect()
 }
 
 async fn create(context: &Context, params: CreateParams) -> Result<(), Failure> {
@@ -171,7 +203,20 @@ async fn list(context: &Context) -> Result<(), Failure> {
             state(token, screen),
         ]);
     }
-    Ok(terminal.lines(table.lines(screen))?)
+    let mut lines = table.lines(screen);
+    for token in tokens.tokens.iter().filter(|it| it.revoked_at.is_none()) {
+        let name = one_line(&token.name);
+        if !token.workspaces.is_empty() {
+            let folders: Vec<String> = token.workspaces.iter().map(|it| one_line(it)).collect();
+            let line = format!("{name} may have read: {}", folders.join(", "));
+            lines.push(screen.paint(Tone::Quiet, &line));
+        }
+        if let Some(note) = &token.note {
+            let line = format!("{name}: {}.", one_line(note));
+            lines.push(screen.paint(Tone::Quiet, &line));
+        }
+    }
+    Ok(terminal.lines(lines)?)
 }
 
 fn state(token: &TokenInfo, screen: &crate::render::Screen) -> String {

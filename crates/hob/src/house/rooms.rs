@@ -53,7 +53,9 @@ impl House<'_> {
         self.serve_tools(bus, settings.clone(), commands.clone())?;
         let terminals = self.serve_terminals(bus, tasks, settings.clone())?;
         let uses = Uses::default();
-        let services = self.services(bus, &groups.services, settings.clone(), uses.clone())?;
+        let spawner = self.spawner(&groups.services);
+        let access = spawner.listener_access();
+        let services = self.services(bus, (&groups.services, spawner), settings.clone(), uses.clone())?;
         bus.serve(hob_daemon::service::room(&services))?;
         let found = (uses, services.served());
         let library = self.serve_agent(bus, tasks, settings.clone(), found)?;
@@ -66,6 +68,7 @@ impl House<'_> {
         Ok(Kept {
             services,
             terminals,
+            access,
         })
     }
 
@@ -187,7 +190,7 @@ impl House<'_> {
     fn services(
         &self,
         bus: &Bus,
-        tasks: &Tasks,
+        (tasks, spawner): (&Tasks, Spawner),
         settings: watch::Receiver<Arc<Settings>>,
         uses: Uses,
     ) -> anyhow::Result<Services> {
@@ -202,7 +205,7 @@ impl House<'_> {
             home: self.world.home.clone(),
             settings,
             mask: self.log.mask().clone(),
-            spawner: self.spawner(tasks),
+            spawner,
             tasks: tasks.clone(),
             busy: Arc::new(move |service| uses.busy(service)),
         }))

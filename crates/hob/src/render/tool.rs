@@ -20,7 +20,27 @@ pub fn list(found: &Tools, screen: &Screen) -> Vec<String> {
             one_line(first),
         ]);
     }
-    table.lines(screen)
+    let mut lines = table.lines(screen);
+    for tool in &found.outside {
+        let line = match &tool.set_by {
+            Some(by) => format!(
+                "{} is of the service {}; {} set that it reaches {}.",
+                one_line(&tool.name),
+                one_line(&tool.service),
+                one_line(by),
+                tool.tier.name()
+            ),
+            None => format!(
+                "{name} is of the service {}, which says that it reaches {}. To believe it: hob tool tier {name} {}",
+                one_line(&tool.service),
+                tool.declared_tier.name(),
+                tool.declared_tier.name(),
+                name = one_line(&tool.name),
+            ),
+        };
+        lines.push(screen.paint(Tone::Quiet, &line));
+    }
+    lines
 }
 
 /// Each question with all that its answer would allow.

@@ -215,6 +215,7 @@ fn tools() -> Room {
         let tools = vec![spec("time", Tier::Read), spec("write", Tier::Write)];
         async move {
             Ok(tool::Tools {
+                outside: Vec::new(),
                 tools,
                 revision: String::new(),
             })
