@@ -115,11 +115,7 @@ struct HookCall {
 impl HookCall {
     /// Reads the body in the place that fits what the head proves, and hands the call over. The
     /// inner error is the scheduler's.
-    async fn take(
-        self,
-        desk: &Desk,
-        body: Body,
-    ) -> Result<Result<Delivered, WireError>, Refusal> {
+    async fn take(self, desk: &Desk, body: Body) -> Result<Result<Delivered, WireError>, Refusal> {
         let places = &desk.shared.hooks;
         let caller = CallerParams {
             id: self.id.clone(),
@@ -170,7 +166,11 @@ fn too_many() -> Refusal {
 }
 
 /// Asks the scheduler, as the house: the sender of a call is nobody on the bus.
-async fn ask<M: Method>(desk: &Desk, params: &M::Params, trace: &str) -> Result<M::Result, WireError> {
+async fn ask<M: Method>(
+    desk: &Desk,
+    params: &M::Params,
+    trace: &str,
+) -> Result<M::Result, WireError> {
     let internal =
         |error: serde_json::Error| WireError::new(ErrorCode::Internal, error.to_string());
     let params = serde_json::to_vec(params).map_err(internal)?;

@@ -2,6 +2,7 @@
 //!
 //! - [`Http`], [`Request`], [`Response`]: one attempt at one address
 //! - [`Web`], [`Openings`], [`address`]: pages that a model named, of the open internet only
+//! - [`check_listener`]: whose server listens at an address of this machine
 //! - [`SseReader`]: the events of an answer, as they come
 //! - [`SseParser`]: bytes to events, pure
 //! - [`retry_after`]: how long a server asks to be left alone, pure
@@ -15,6 +16,7 @@ pub mod address;
 mod egress;
 mod error;
 mod http;
+mod listener_owner;
 mod openings;
 mod reader;
 mod request;
@@ -24,6 +26,7 @@ mod web;
 
 pub use error::NetError;
 pub use http::{Http, NetParts, Response};
+pub use listener_owner::{TrustedUsers, UntrustedListener, check_listener, check_listener_of};
 pub use openings::Openings;
 pub use reader::{SseReader, StreamBounds};
 pub use request::Request;

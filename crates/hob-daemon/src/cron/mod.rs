@@ -35,8 +35,8 @@ use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_store::Store;
 use hob_wire::rooms::cron::{
-    Add, CheckCaller, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List, Remove, Run,
-    Secret, Update,
+    Add, CheckCaller, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List,
+    Remove, Run, Secret, Update,
 };
 use hob_wire::{Method, WireError};
 use jiff::tz::TimeZone;

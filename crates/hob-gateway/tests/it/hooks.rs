@@ -292,13 +292,19 @@ async fn strangers_who_hold_on_keep_nobody_out() {
     }
     assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     // The first of them lost their places and are told so, the last still wait.
-    assert_eq!(answered(&mut strangers[0], AT_ONCE).await.as_deref(), Some("429"));
+    assert_eq!(
+        answered(&mut strangers[0], AT_ONCE).await.as_deref(),
+        Some("429")
+    );
     assert_eq!(answered(&mut strangers[STRANGERS - 1], SHORTLY).await, None);
     // Those who know the secret have places of their own, which no stranger can take.
     let mut known = half_calls(&house, 1, RIGHT).await;
     let more = half_calls(&house, STRANGERS, FORGED).await;
     known[0].write_all(b"-whole").await.unwrap();
-    assert_eq!(answered(&mut known[0], AT_ONCE).await.as_deref(), Some("202"));
+    assert_eq!(
+        answered(&mut known[0], AT_ONCE).await.as_deref(),
+        Some("202")
+    );
     drop((strangers, more));
     house.stop().await;
 }
@@ -308,7 +314,10 @@ async fn a_wrong_secret_is_refused_before_its_body_comes() {
     let house = House::new().await;
     let calls = scheduler(&house);
     for mut stranger in half_calls(&house, 8, WRONG).await {
-        assert_eq!(answered(&mut stranger, AT_ONCE).await.as_deref(), Some("401"));
+        assert_eq!(
+            answered(&mut stranger, AT_ONCE).await.as_deref(),
+            Some("401")
+        );
     }
     assert!(calls.lock().unwrap().is_empty(), "nothing was handed over");
     house.stop().await;

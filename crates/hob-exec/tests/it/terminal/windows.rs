@@ -80,7 +80,10 @@ fn opening(rig: &Rig, terminal: &Terminal, desktop: Desktop) -> Opening {
     Opening {
         name: terminal.session.name.clone(),
         folder: terminal.folder.clone(),
-        attach: rig.server.attach_argv(&terminal.session.name).expect("its folder is ours"),
+        attach: rig
+            .server
+            .attach_argv(&terminal.session.name)
+            .expect("its folder is ours"),
         desktop,
         program: Some("xterm".to_owned()),
         setting: None,
