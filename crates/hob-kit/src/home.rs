@@ -230,7 +230,10 @@ impl Home {
         for directory in [self.run(), self.logs(), self.blobs(), self.terminals()] {
             make_private(&directory)?;
         }
-        self.socket_folders().try_for_each(make_private)
+        let sockets = [&self.0.socket, &self.0.tmux_socket];
+        sockets
+            .into_iter()
+            .try_for_each(|socket| check_socket_folder(socket))
     }
 }
 
@@ -239,7 +242,7 @@ impl Home {
 /// below the home are checked by [`Home::ensure`] and cannot be replaced by others.
 pub fn check_socket_folder(socket: &Path) -> Result<(), HomeError> {
     match socket.parent() {
-        Some(folder) if is_shared(folder) => make_private_shared(folder),
+        Some(folder) if folder == short_folder() => make_private_shared(folder),
         _ => Ok(()),
     }
 }
@@ -250,9 +253,14 @@ fn socket_path(state: &Path, name: &str) -> PathBuf {
     if usual.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
         return usual;
     }
-    let user = rustix::process::getuid().as_raw();
     let name = format!("{:016x}.{name}", fingerprint(state.as_os_str()));
-    PathBuf::from(format!("/tmp/hob-{user}")).join(name)
+    short_folder().join(name)
+}
+
+/// Where the sockets of this user lie whose usual paths are too long.
+fn short_folder() -> PathBuf {
+    let user = rustix::process::getuid().as_raw();
+    Path::new(SHARED_FOLDER).join(format!("hob-{user}"))
 }
 
 /// FNV-1a: the same on every machine and in every version, which the standard hasher is not.
@@ -268,9 +276,6 @@ fn fingerprint(text: &OsStr) -> u64 {
 /// others. A symbolic link is followed for what a person set up, never in `/tmp`, where anyone may
 /// have put it.
 fn make_private(directory: &Path) -> Result<(), HomeError> {
-    if is_shared(directory) {
-        return make_private_shared(directory);
-    }
     let failed = |source| HomeError::Create {
         path: directory.to_owned(),
         source,
@@ -280,7 +285,12 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
         .mode(0o700)
         .create(directory)
         .map_err(failed)?;
-    let found = std::fs::metadata(directory).map_err(failed)?;
+    let found = if directory.parent() == Some(Path::new(SHARED_FOLDER)) {
+        std::fs::symlink_metadata(directory)
+    } else {
+        std::fs::metadata(directory)
+    };
+    let found = found.map_err(failed)?;
     if found.uid() != rustix::process::getuid().as_raw() || !found.is_dir() {
         return Err(HomeError::Foreign {
             path: directory.to_owned(),
@@ -292,11 +302,6 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
         });
     }
     Ok(())
-}
-
-/// Whether a folder lies directly where every user may make folders.
-fn is_shared(folder: &Path) -> bool {
-    folder.parent() == Some(Path::new(SHARED_FOLDER))
 }
 
 /// Makes a folder among those of other users, or checks that one found there is a real folder of
