@@ -57,6 +57,13 @@ impl Link {
                 _ => target.unreachable(&error),
             }
         })?;
+        // The first line carries the owner's token, so it goes to a process of our own user only:
+        // a daemon that was killed leaves a path that another user may be able to take.
+        let ours = rustix::process::geteuid().as_raw();
+        if !stream.peer_cred().is_ok_and(|peer| peer.uid() == ours) {
+            let path = path.display();
+            return Err(target.unreachable(&format!("another user listens on '{path}'")));
+        }
         let mut link = Link::new(Transport::unix(stream));
         let params = AuthParams {
             token: target.token()?,

@@ -70,6 +70,7 @@ impl ServiceDoor for Door {
             Ok(Reach {
                 url: reached.url,
                 password: reached.password.map(Secret::new),
+                server: reached.server,
                 lease: Some(Box::new(lease)),
             })
         })

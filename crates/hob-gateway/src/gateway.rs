@@ -274,7 +274,7 @@ fn share(parts: &GatewayParts<'_>, doors: Vec<Arc<Door>>) -> Shared {
         accepting: parts.tasks.stop_token().child_token(),
         connections_max,
         connections: Arc::new(Semaphore::new(connections_max)),
-        hooks: Semaphore::new(hooks::AT_ONCE_MAX),
+        hooks: hooks::HookPlaces::new(),
         doors,
         figures: parts.figures.clone(),
     }

@@ -1,28 +1,37 @@
 //! `POST /hooks/ID`: another system calls a job. It shows no token of ours but the job's own secret,
 //! or an HMAC of the body made with it; the scheduler judges that, and the run is not waited for.
 //!
-//! Invariants: nothing of a body is read for a caller that shows nothing; bodies are bounded in
-//! size, in time and in number; an unknown job and a wrong secret are answered alike, and counted
-//! like wrong tokens; what is answered tells a slot's number and nothing of its job.
+//! Invariants: nothing of a body is read for a caller that shows nothing, or a wrong secret; bodies
+//! are bounded in size, in time and in number; callers that have proved nothing yet take no place
+//! from those who have, and among themselves the newest is let in ([`unproven`]); an unknown job
+//! and a wrong secret are answered alike, and counted like wrong tokens; what is answered tells a
+//! slot's number and nothing of its job.
 
 use crate::http::{Desk, JSON, RequestId, unauthorized};
 use crate::openapi::failure;
 use crate::refusal::Refusal;
 use crate::rest;
+use crate::unproven::UnprovenCalls;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, Response, StatusCode, header};
 use bytes::Bytes;
 use data_encoding::BASE64;
-use hob_wire::rooms::cron::{Deliver, DeliverParams, Slot};
+use hob_wire::rooms::cron::{
+    CallerParams, CheckCaller, CheckedCaller, Deliver, DeliverParams, Delivered,
+};
 use hob_wire::{ErrorCode, Method, WireError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
-/// Bodies that are read or handed over at once, of all callers together.
-pub(crate) const AT_ONCE_MAX: usize = 32;
+/// Bodies that are read or handed over at once, of callers that have shown the secret.
+const PROVEN_MAX: usize = 32;
+/// Bodies that are read at once of callers whose signature is not checked yet, and the most of them
+/// that are checked at once.
+const UNPROVEN_MAX: usize = 32;
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Time a body may take to arrive. Its sender is not known yet.
 const BODY_MS_MAX: u64 = 10_000;
@@ -38,6 +47,25 @@ const CREDENTIALS: [HeaderName; 3] = [
 ];
 const WRONG: &str = "This hook takes no such call: it is not there, or the secret or signature is wrong. 'hob cron secret NAME' shows the right one.";
 const MISSING: &str = "A hook needs its secret: as 'Authorization: Bearer SECRET', or as the key of an HMAC-SHA256 in 'X-Hob-Signature' or 'X-Hub-Signature-256'.";
+
+/// The places for callers of hooks.
+#[derive(Debug)]
+pub(crate) struct HookPlaces {
+    proven: Semaphore,
+    unproven: UnprovenCalls,
+    /// Signatures that are being checked. Whoever waits for one can still lose its place.
+    checking: Semaphore,
+}
+
+impl HookPlaces {
+    pub(crate) fn new() -> HookPlaces {
+        HookPlaces {
+            proven: Semaphore::new(PROVEN_MAX),
+            unproven: UnprovenCalls::new(UNPROVEN_MAX),
+            checking: Semaphore::new(UNPROVEN_MAX),
+        }
+    }
+}
 
 pub(crate) async fn deliver(
     State(desk): State<Arc<Desk>>,
@@ -56,36 +84,99 @@ pub(crate) async fn deliver(
             MISSING,
         )));
     }
-    let Ok(_seat) = desk.shared.hooks.try_acquire() else {
-        let error = WireError::new(ErrorCode::Overloaded, "Too many hooks are called at once.");
-        return Err(error.retry_after(BUSY_RETRY_MS).into());
-    };
-    let body = rest::read_body(body, BODY_BYTES_MAX, BODY_MS_MAX).await?;
-    let params = DeliverParams {
+    let call = HookCall {
         id,
-        body: BASE64.encode(&body),
         headers: headers(&parts.headers),
         query: query(parts.uri.query().unwrap_or_default()),
+        trace,
     };
-    let slot = match hand_over(&desk, &params, &trace).await {
+    let delivered = match call.take(&desk, body).await? {
         Err(error) if is_wrong(error.code) => return Err(unauthorized(desk.door.refuse(WRONG))),
-        slot => slot?,
+        delivered => delivered?,
     };
-    let told = json!({ "ok": true, "slot": slot.number });
+    let mut told = json!({ "ok": true, "slot": delivered.slot.number });
+    if delivered.repeated {
+        told["repeated"] = json!(true);
+    }
     let mut response = Response::new(Body::from(told.to_string()));
     *response.status_mut() = StatusCode::ACCEPTED;
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     Ok(response)
 }
 
-/// Hands a call to the scheduler, as the house: its sender is nobody on the bus.
-async fn hand_over(desk: &Desk, params: &DeliverParams, trace: &str) -> Result<Slot, WireError> {
+/// A call whose head has come.
+struct HookCall {
+    id: String,
+    headers: BTreeMap<String, String>,
+    query: BTreeMap<String, String>,
+    trace: Arc<str>,
+}
+
+impl HookCall {
+    /// Reads the body in the place that fits what the head proves, and hands the call over. The
+    /// inner error is the scheduler's.
+    async fn take(self, desk: &Desk, body: Body) -> Result<Result<Delivered, WireError>, Refusal> {
+        let places = &desk.shared.hooks;
+        let caller = CallerParams {
+            id: self.id.clone(),
+            headers: self.headers.clone(),
+        };
+        let asked = ask::<CheckCaller>(desk, &caller, &self.trace).await;
+        let is_proven = match asked {
+            Ok(CheckedCaller { proven }) => proven,
+            Err(error) => return Ok(Err(error)),
+        };
+        if is_proven || hob_kit::failpoint::broken(43) {
+            let Ok(_place) = places.proven.try_acquire() else {
+                return Err(too_many());
+            };
+            let body = rest::read_body(body, BODY_BYTES_MAX, BODY_MS_MAX).await?;
+            return Ok(self.hand_over(desk, &body).await);
+        }
+        let place = places.unproven.enter(&self.id);
+        let read = async {
+            let body = rest::read_body(body, BODY_BYTES_MAX, BODY_MS_MAX).await?;
+            let turn = places.checking.acquire().await.map_err(|_| too_many())?;
+            Ok::<_, Refusal>((body, turn))
+        };
+        let (body, _turn) = tokio::select! {
+            biased;
+            read = read => read?,
+            () = place.lost() => return Err(too_many()),
+        };
+        // What is being checked is over in a moment and loses its place to nobody.
+        drop(place);
+        Ok(self.hand_over(desk, &body).await)
+    }
+
+    async fn hand_over(self, desk: &Desk, body: &[u8]) -> Result<Delivered, WireError> {
+        let params = DeliverParams {
+            id: self.id,
+            body: BASE64.encode(body),
+            headers: self.headers,
+            query: self.query,
+        };
+        ask::<Deliver>(desk, &params, &self.trace).await
+    }
+}
+
+fn too_many() -> Refusal {
+    let error = WireError::new(ErrorCode::Overloaded, "Too many hooks are called at once.");
+    error.retry_after(BUSY_RETRY_MS).into()
+}
+
+/// Asks the scheduler, as the house: the sender of a call is nobody on the bus.
+async fn ask<M: Method>(
+    desk: &Desk,
+    params: &M::Params,
+    trace: &str,
+) -> Result<M::Result, WireError> {
     let internal =
         |error: serde_json::Error| WireError::new(ErrorCode::Internal, error.to_string());
     let params = serde_json::to_vec(params).map_err(internal)?;
     let caller = desk.shared.bus.caller("hooks");
     let answer = caller
-        .call_raw(Deliver::SPEC.name, Some(Bytes::from(params)), Some(trace))
+        .call_raw(M::SPEC.name, Some(Bytes::from(params)), Some(trace))
         .await?;
     serde_json::from_slice(answer.as_deref().unwrap_or(b"null")).map_err(internal)
 }
@@ -139,6 +230,7 @@ pub(crate) fn path() -> Value {
                 "properties": {
                     "ok": { "const": true },
                     "slot": { "type": "integer", "description": "As in cron.history." },
+                    "repeated": { "const": true, "description": "The same call came before: nothing new runs." },
                 },
             } } },
         },

@@ -6,7 +6,8 @@
 //! - `http`: what every HTTP request passes, in order; `rest`, `tools`, `openapi`, `probes`: what it may
 //!   ask
 //! - `agentloop`, `archy`, `looprunner`: other programs' dialects; `peer_check`: who is let in without a
-//!   token, where that is granted; `hooks`: other systems that call a job by its own secret
+//!   token, where that is granted; `hooks`: other systems that call a job by its own secret; `unproven`:
+//!   who of them has a place before that is known
 //! - `openai`: the surface at `/v1`; `line`: a link for one answer; `event_stream`: one in pieces;
 //!   `speech`: `/tts` and `/v1/audio/speech`; `patience`: peers that stop reading
 //! - `origin`, `door`, `book`, [`credential`], [`owner`]: who may come in; `tokens`: `token.*`
@@ -47,6 +48,7 @@ mod subprotocol;
 mod tokens;
 mod tools;
 mod unix;
+mod unproven;
 mod vargos;
 mod websocket;
 

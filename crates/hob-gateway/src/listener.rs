@@ -1,7 +1,7 @@
 //! A TCP listener on loopback: accepts, bounds, and serves HTTP/1.
 //!
-//! Invariants: a connection has a seat or is turned away at once; a request's head is small and
-//! arrives in time, or its connection ends; a peer that stops reading is given up after a while.
+//! Invariants: a connection has a seat or is turned away at once; a request's head, its first line
+//! and all header lines together, has at most 64 KiB and arrives in time, or its connection ends; a peer that stops reading is given up after a while.
 
 use crate::gateway::GatewayError;
 use crate::http::Site;
@@ -122,10 +122,17 @@ async fn serve(stream: TcpStream, seat: Seat, site: Arc<Site>, shared: &Shared) 
         async move { Ok::<_, Infallible>(site.answer(request, seat).await) }
     });
     let wait_max = Duration::from_millis(STALL_MS_MAX);
+    // The buffer alone is no bound: a head that arrived whole in a buffer grown beyond it passes.
+    let head_bytes_max = if hob_kit::failpoint::broken(43) {
+        usize::MAX
+    } else {
+        limits::UNAUTHENTICATED_BYTES_MAX
+    };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
         .max_headers(HEADERS_MAX)
+        .max_header_size(head_bytes_max)
         .max_buf_size(limits::UNAUTHENTICATED_BYTES_MAX)
         .serve_connection(TokioIo::new(Patience::new(stream, wait_max)), service)
         .with_upgrades();

@@ -3,6 +3,7 @@
 
 use crate::book::Principal;
 use crate::door::Door;
+use crate::hooks::HookPlaces;
 use crate::settings;
 use hob_bus::{Bus, Link, Outlet, Peer};
 use hob_kit::clock::Clock;
@@ -31,8 +32,8 @@ pub(crate) struct Shared {
     pub(crate) accepting: CancellationToken,
     pub(crate) connections_max: usize,
     pub(crate) connections: Arc<Semaphore>,
-    /// Seats for calls of hooks, whose senders are not known before their bodies are read.
-    pub(crate) hooks: Semaphore,
+    /// Places for calls of hooks.
+    pub(crate) hooks: HookPlaces,
     /// The doors that ask for a token, for `/metrics`.
     pub(crate) doors: Vec<Arc<Door>>,
     /// What rooms keep of themselves, for the same.

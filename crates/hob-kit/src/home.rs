@@ -1,9 +1,11 @@
 //! Where hob lives: one directory when `HOB_HOME` says so, else the XDG directories. Every path
 //! that another program relies on is named here and nowhere else.
 //!
-//! Invariants: each directory made here is private (0700); the socket's path always fits into a
+//! Invariants: each directory made here is private (0700); the path of every socket fits into a
 //! socket address; the same environment always gives the same paths, whatever kind of login it
-//! comes from (so `XDG_RUNTIME_DIR`, which cron and ssh may lack, decides nothing a client needs).
+//! comes from (so `XDG_RUNTIME_DIR`, which cron and ssh may lack, decides nothing a client needs,
+//! and a terminal outlives the login that removes it). A socket whose path would be too long lies
+//! in a folder of ours in `/tmp`; whoever uses it calls [`check_socket_folder`] first.
 
 use crate::world::Env;
 use std::ffi::OsStr;
@@ -15,6 +17,10 @@ use std::sync::Arc;
 
 /// Longest path of a unix socket: `sun_path` holds 108 bytes with its closing zero.
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+/// Longest home whose sockets all fit below it.
+const HOME_PATH_BYTES_MAX: usize = SOCKET_PATH_BYTES_MAX - "/run/tmux.sock".len();
+/// Where the folder of sockets is whose usual paths are too long.
+const SHARED_FOLDER: &str = "/tmp";
 
 /// The file of [`Home::root`] that says what hob looks after by itself.
 pub const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
@@ -45,6 +51,8 @@ pub enum HomeError {
     Foreign { path: PathBuf },
     #[error("Others may write to '{}', so they could replace what hob keeps there; run: chmod 700 '{}'", path.display(), path.display())]
     Open { path: PathBuf },
+    #[error("'{}' is where a socket of this home has to be, because the home's own path is too long for one, and it cannot be trusted: {why}. Set HOB_HOME to a shorter path (at most {HOME_PATH_BYTES_MAX} bytes), or have that folder removed.", path.display())]
+    SocketFolder { path: PathBuf, why: String },
 }
 
 impl Home {
@@ -207,7 +215,14 @@ impl Home {
     pub fn folders(&self) -> Vec<&Path> {
         let paths = &*self.0;
         let kept = [&paths.config, &paths.data, &paths.state].map(PathBuf::as_path);
-        kept.into_iter().chain(paths.socket.parent()).collect()
+        kept.into_iter().chain(self.socket_folders()).collect()
+    }
+
+    /// The folders of the sockets, each once. One of them alone may be in `/tmp`, because the names
+    /// of the sockets differ in length.
+    fn socket_folders(&self) -> impl Iterator<Item = &Path> {
+        let (first, second) = (self.0.socket.parent(), self.0.tmux_socket.parent());
+        first.into_iter().chain(second.filter(|_| second != first))
     }
 
     /// Makes every directory, private, and refuses a home that others could tamper with.
@@ -218,10 +233,20 @@ impl Home {
         for directory in [self.run(), self.logs(), self.blobs(), self.terminals()] {
             make_private(&directory)?;
         }
-        match self.0.socket.parent() {
-            Some(directory) => make_private(directory),
-            None => Ok(()),
-        }
+        let sockets = [&self.0.socket, &self.0.tmux_socket];
+        sockets
+            .into_iter()
+            .try_for_each(|socket| check_socket_folder(socket))
+    }
+}
+
+/// Makes sure, right before a socket is used, that only we can have put it there: a folder in
+/// `/tmp` may have been removed and made again by another user since the daemon started. Folders
+/// below the home are checked by [`Home::ensure`] and cannot be replaced by others.
+pub fn check_socket_folder(socket: &Path) -> Result<(), HomeError> {
+    match socket.parent() {
+        Some(folder) if folder == short_folder() => make_private_shared(folder),
+        _ => Ok(()),
     }
 }
 
@@ -231,9 +256,14 @@ fn socket_path(state: &Path, name: &str) -> PathBuf {
     if usual.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
         return usual;
     }
-    let user = rustix::process::getuid().as_raw();
     let name = format!("{:016x}.{name}", fingerprint(state.as_os_str()));
-    PathBuf::from(format!("/tmp/hob-{user}")).join(name)
+    short_folder().join(name)
+}
+
+/// Where the sockets of this user lie whose usual paths are too long.
+fn short_folder() -> PathBuf {
+    let user = rustix::process::getuid().as_raw();
+    Path::new(SHARED_FOLDER).join(format!("hob-{user}"))
 }
 
 /// FNV-1a: the same on every machine and in every version, which the standard hasher is not.
@@ -246,8 +276,8 @@ fn fingerprint(text: &OsStr) -> u64 {
 }
 
 /// Makes a directory with mode 0700, or checks that one found there is ours and not writable by
-/// others. A symbolic link is followed for what a person set up, never below `/tmp`, where anyone
-/// may have put it.
+/// others. A symbolic link is followed for what a person set up, never in `/tmp`, where anyone may
+/// have put it.
 fn make_private(directory: &Path) -> Result<(), HomeError> {
     let failed = |source| HomeError::Create {
         path: directory.to_owned(),
@@ -258,8 +288,7 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
         .mode(0o700)
         .create(directory)
         .map_err(failed)?;
-    let shared_parent = directory.parent() == Some(Path::new("/tmp"));
-    let found = if shared_parent {
+    let found = if directory.parent() == Some(Path::new(SHARED_FOLDER)) {
         std::fs::symlink_metadata(directory)
     } else {
         std::fs::metadata(directory)
@@ -274,6 +303,46 @@ fn make_private(directory: &Path) -> Result<(), HomeError> {
         return Err(HomeError::Open {
             path: directory.to_owned(),
         });
+    }
+    Ok(())
+}
+
+/// Makes a folder among those of other users, or checks that one found there is a real folder of
+/// ours that nobody else can enter. Once it is, nobody else can replace it: the folder above is
+/// sticky, which is checked too.
+fn make_private_shared(folder: &Path) -> Result<(), HomeError> {
+    // Fault test 46: a planted folder that is taken must be noticed.
+    if crate::failpoint::broken(46) {
+        return Ok(());
+    }
+    let refused = |why: String| HomeError::SocketFolder {
+        path: folder.to_owned(),
+        why,
+    };
+    let above = folder.parent().unwrap_or(Path::new("/"));
+    let found = std::fs::metadata(above).map_err(|error| refused(error.to_string()))?;
+    let is_sticky = found.mode() & 0o1000 != 0;
+    if found.mode() & 0o022 != 0 && !is_sticky {
+        let above = above.display();
+        return Err(refused(format!("other users may replace it in '{above}'")));
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(refused(error.to_string()));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    // Without following a link: what counts is what lies there.
+    let found = std::fs::symlink_metadata(folder).map_err(|error| refused(error.to_string()))?;
+    if !found.is_dir() {
+        return Err(refused("it is not a folder".to_owned()));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused(format!("it belongs to user {}", found.uid())));
+    }
+    if found.mode() & 0o077 != 0 {
+        let mode = found.mode() & 0o777;
+        return Err(refused(format!("its mode is {mode:o} and not 700")));
     }
     Ok(())
 }

@@ -117,3 +117,75 @@ fn a_home_that_others_may_write_to_is_refused() {
     let refused = Home::at(outer.path()).ensure().expect_err("is refused");
     assert!(refused.to_string().contains("chmod 700"), "{refused}");
 }
+
+#[test]
+fn each_socket_falls_back_by_itself_and_its_folder_is_checked_and_hidden() {
+    // From here on the name `tmux.sock` is one byte too long, then `hob.sock` is too.
+    for (bytes, tmux_fits, hob_fits) in [
+        (92, true, true),
+        (93, true, true),
+        (94, false, true),
+        (95, false, false),
+        (96, false, false),
+    ] {
+        let root = "/".to_owned() + &"a".repeat(bytes - 1);
+        let home = Home::at(Path::new(&root));
+        assert_eq!(home.tmux_socket().starts_with(&root), tmux_fits, "{bytes}");
+        assert_eq!(home.socket().starts_with(&root), hob_fits, "{bytes}");
+        for socket in [home.socket(), home.tmux_socket()] {
+            assert!(socket.as_os_str().len() <= SOCKET_PATH_BYTES_MAX);
+            let folder = socket.parent().expect("has one");
+            assert!(home.folders().contains(&folder), "{bytes}: no tool sees it");
+        }
+    }
+    assert_eq!(HOME_PATH_BYTES_MAX, 93);
+}
+
+#[test]
+fn a_folder_among_those_of_others_must_be_ours_alone() {
+    let shared = tempfile::tempdir().expect("a directory");
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("is ours");
+    };
+    mode(shared.path(), 0o1777);
+    let folder = shared.path().join("hob-1");
+    let refusal = || match make_private_shared(&folder) {
+        Err(HomeError::SocketFolder { why, .. }) => why,
+        other => panic!("{other:?}"),
+    };
+    make_private_shared(&folder).expect("is made");
+    make_private_shared(&folder).expect("is found");
+    for open in [0o777, 0o770, 0o755, 0o710, 0o701] {
+        mode(&folder, open);
+        assert_eq!(refusal(), format!("its mode is {open:o} and not 700"));
+    }
+    mode(&folder, 0o700);
+    make_private_shared(&folder).expect("is private again");
+
+    // A link, to a folder that would do and to none.
+    let elsewhere = shared.path().join("elsewhere");
+    std::fs::rename(&folder, &elsewhere).expect("is ours");
+    std::os::unix::fs::symlink(&elsewhere, &folder).expect("a link");
+    assert_eq!(refusal(), "it is not a folder");
+    std::fs::remove_dir(&elsewhere).expect("is empty");
+    assert_eq!(refusal(), "it is not a folder");
+    assert!(!elsewhere.exists(), "nothing is made through a link");
+    std::fs::remove_file(&folder).expect("the link");
+
+    std::fs::write(&folder, "").expect("a file");
+    assert_eq!(refusal(), "it is not a folder");
+    std::fs::remove_file(&folder).expect("the file");
+
+    if rustix::process::geteuid().is_root() {
+        std::fs::create_dir(&folder).expect("a folder");
+        mode(&folder, 0o700);
+        std::os::unix::fs::chown(&folder, Some(65_534), None).expect("is given away");
+        assert_eq!(refusal(), "it belongs to user 65534");
+        std::fs::remove_dir(&folder).expect("is empty");
+    }
+
+    // Where others may rename what is ours, no folder is safe.
+    mode(shared.path(), 0o777);
+    assert!(refusal().contains("other users may replace it"));
+    assert!(!folder.exists());
+}

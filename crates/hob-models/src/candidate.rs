@@ -39,6 +39,8 @@ pub(crate) struct Desk {
 pub(crate) struct Open<'p> {
     pub(crate) provider: Cow<'p, Provider>,
     pub(crate) key: Option<Secret>,
+    /// The server behind it, where it was found and not configured.
+    server: Option<String>,
     _lease: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -93,8 +95,8 @@ impl Candidate {
         self.provider.price.or_else(listed)
     }
 
-    /// Asks the model, once. `on` gets the pieces as they come; what it got before an error was
-    /// part of no answer. Dropping the future closes the connection.
+    /// Asks the model, once. `on` gets the pieces as they come, and first of all who is asked, where
+    /// nobody configured that; what it got before an error was part of no answer. Dropping the future closes the connection.
     pub async fn ask(
         &self,
         prompt: &Prompt,
@@ -102,6 +104,10 @@ impl Candidate {
     ) -> Result<Reply, ModelError> {
         let open = self.desk.open(&self.provider).await?;
         let model = self.model_at(&open).await;
+        if let Some(server) = open.server.clone() {
+            let model = model.clone().into_owned();
+            on(Piece::Server { server, model });
+        }
         let exchange = self.desk.exchange(&open, &model);
         let mut reply = exchange
             .ask(prompt, on)
@@ -161,6 +167,7 @@ impl Desk {
             return Ok(Open {
                 provider: Cow::Borrowed(provider),
                 key: self.key(provider)?,
+                server: None,
                 _lease: None,
             });
         };
@@ -174,6 +181,7 @@ impl Desk {
         Ok(Open {
             provider: Cow::Owned(provider),
             key: reach.password,
+            server: reach.server,
             _lease: reach.lease,
         })
     }

@@ -48,6 +48,12 @@ pub struct ToolWord {
 /// A piece of an answer, as it streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
+    /// Before the prompt is sent: who gets it, where a server was found on this machine and not
+    /// configured.
+    Server {
+        server: String,
+        model: String,
+    },
     Text(String),
     Thinking(String),
     /// Of the call number `index` of this answer.

@@ -39,6 +39,8 @@ pub struct Reach {
     pub url: String,
     /// What it must be shown to answer.
     pub password: Option<Secret>,
+    /// What answers there, for people, where it was found running and not started by hob.
+    pub server: Option<String>,
     /// Held while the service is in use; dropped when the call is over, however it ended.
     pub lease: Option<Box<dyn Any + Send + Sync>>,
 }

@@ -3,6 +3,7 @@
 //! - [`Http`], [`Request`], [`Response`]: one attempt at one address
 //! - [`Web`], [`Openings`], [`address`]: pages that a model named, of the open internet only
 //! - [`Proxy`]: the only exit of a command's own network: HTTP and SOCKS5, under the same policy
+//! - [`check_listener`]: whose server listens at an address of this machine
 //! - [`SseReader`]: the events of an answer, as they come
 //! - [`SseParser`]: bytes to events, pure
 //! - [`retry_after`]: how long a server asks to be left alone, pure
@@ -16,6 +17,7 @@ pub mod address;
 mod egress;
 mod error;
 mod http;
+mod listener_owner;
 mod openings;
 mod own_listener;
 mod proxy;
@@ -27,6 +29,7 @@ mod web;
 
 pub use error::NetError;
 pub use http::{Http, NetParts, Response};
+pub use listener_owner::{TrustedUsers, UntrustedListener, check_listener, check_listener_of};
 pub use openings::Openings;
 pub use proxy::{AllowedHosts, HOSTS_MAX, Proxy, REFUSED_MAX};
 pub use reader::{SseReader, StreamBounds};

@@ -5,6 +5,7 @@
 //! - [`Found`], [`Place`]: what there is to start, and where it is looked for
 //! - [`Shelf`], [`entries`]: which services there are; [`file`]: how a home describes its own
 //! - [`Filling`]: what a command is filled in with at each start
+//! - [`trust`]: whose servers on this machine are used
 //! - [`install`]: bringing a service onto this machine, whole or not at all
 //! - [`llm`]: a language model on this machine; [`opencode`]: an agent with models of its own;
 //!   [`tts`]: speech; [`others`]: what a person may have beside them
@@ -22,6 +23,7 @@ pub mod llm;
 pub mod opencode;
 pub mod others;
 mod shelf;
+pub mod trust;
 pub mod tts;
 
 pub use descriptor::{

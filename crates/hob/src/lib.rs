@@ -8,7 +8,7 @@
 //!   line that tells of something that takes a while
 //! - [`house`]: joins the rooms into a daemon
 //! - [`doctor`]: the examination of a home; [`offline`]: the store without a daemon
-//! - [`failure`]: exit codes and error sentences
+//! - [`failure`]: exit codes and error sentences; `private_memory`: nobody else reads this process
 //! - [`settings`]: every key of the config file, from the crates that own them
 //!
 //! Invariants: results go to stdout and nothing else does; every way to end has its exit code;
@@ -22,6 +22,7 @@ pub mod house;
 pub mod installing;
 pub mod mind;
 pub mod offline;
+mod private_memory;
 pub mod render;
 pub mod settings;
 pub mod terminal;
@@ -53,6 +54,8 @@ pub fn main() -> ExitCode {
     {
         return hob_exec::tmux::recording::main(&arguments[2..]);
     }
+    // Whatever follows may read a key or the owner's token.
+    private_memory::protect();
     // The process of a service of ours.
     if arguments
         .get(1)

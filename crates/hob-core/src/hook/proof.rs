@@ -6,9 +6,12 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use subtle::ConstantTimeEq;
 
-/// How far the time of a signature may be from ours, and how long a call that comes again is the
-/// same one.
+/// How far the time of a signature may be from ours.
 pub const REPLAY_MS: u64 = 300_000;
+/// `t=UNIX,v1=HEX`.
+const TIMED_SIGNATURE: &str = "x-hob-signature";
+/// `sha256=HEX`, as GitHub and others sign.
+const BODY_SIGNATURE: &str = "x-hub-signature-256";
 /// What makes a job's secret recognisable.
 const PREFIX: &str = "hobhook_";
 const MARK_BYTES_MAX: usize = 128;
@@ -21,9 +24,40 @@ const DELIVERY_HEADERS: [&str; 4] = [
     "idempotency-key",
 ];
 
-/// What is the same in a call that comes again; none where nothing of it is.
+/// How long what was signed is remembered. A signature of the body alone never gets old by itself,
+/// so this is as long as the record of calls is kept.
+const SIGNED_REPLAY_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// What makes two calls the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark(pub Option<String>);
+pub enum Mark {
+    /// Nothing: the caller showed the secret itself and gave the call no name.
+    Unmarked,
+    /// The name a caller gave the call, having shown the secret itself.
+    Delivery(String),
+    /// The digest of what was signed. Headers that nobody signed have no part in it.
+    Signed(String),
+}
+
+impl Mark {
+    /// The same text for the same call; none where each call counts.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Mark::Unmarked => None,
+            Mark::Delivery(key) | Mark::Signed(key) => Some(key),
+        }
+    }
+
+    /// For how long a call with this mark is the same one.
+    pub fn same_within_ms(&self) -> u64 {
+        match self {
+            Mark::Unmarked => 0,
+            // Its sender sends again within minutes, or not at all.
+            Mark::Delivery(_) => 2 * REPLAY_MS,
+            Mark::Signed(_) => SIGNED_REPLAY_MS,
+        }
+    }
+}
 
 /// Why a call is not taken. Callers are told none of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,18 +90,27 @@ pub fn verify(
     body: &[u8],
     now_ms: u64,
 ) -> Result<Mark, Refusal> {
-    let header = |name: &str| headers.get(name).map(|value| value.trim());
-    if let Some(signature) = header("x-hob-signature") {
+    if let Some(signature) = header(headers, TIMED_SIGNATURE) {
         return timed_signature(secret, signature, body, now_ms);
     }
-    if let Some(signature) = header("x-hub-signature-256") {
+    if let Some(signature) = header(headers, BODY_SIGNATURE) {
         let given = signature.strip_prefix("sha256=").unwrap_or(signature);
         let made = mac(secret.as_bytes(), &[body]);
         same_hex(given, &made)?;
-        let digest = || format!("body-{}", HEXLOWER.encode(&Sha256::digest(body)));
-        return Ok(Mark(Some(delivery(headers).unwrap_or_else(digest))));
+        return Ok(signed(&[body]));
     }
-    let authorization = header("authorization").ok_or(Refusal::Missing)?;
+    verify_bearer(secret, headers)?;
+    Ok(delivery(headers).map_or(Mark::Unmarked, Mark::Delivery))
+}
+
+/// Whether a call can be judged by its headers alone: it shows the secret itself, not a signature.
+pub fn shows_secret(headers: &BTreeMap<String, String>) -> bool {
+    header(headers, TIMED_SIGNATURE).is_none() && header(headers, BODY_SIGNATURE).is_none()
+}
+
+/// Whether the headers hold the secret itself.
+pub fn verify_bearer(secret: &str, headers: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    let authorization = header(headers, "authorization").ok_or(Refusal::Missing)?;
     let (scheme, token) = authorization.split_once(' ').ok_or(Refusal::Wrong)?;
     // Hashes have one length, so that comparing tells nothing of the secret's.
     let (given, known) = (Sha256::digest(token.trim()), Sha256::digest(secret));
@@ -75,7 +118,21 @@ pub fn verify(
     if !scheme.eq_ignore_ascii_case("bearer") || !same {
         return Err(Refusal::Wrong);
     }
-    Ok(Mark(delivery(headers)))
+    Ok(())
+}
+
+fn header<'h>(headers: &'h BTreeMap<String, String>, name: &str) -> Option<&'h str> {
+    headers.get(name).map(|value| value.trim())
+}
+
+/// The mark of these signed bytes. Both kinds of signature share it: a signature with a time is one
+/// of the body `TIME.BODY` as well, and must not count a second time as that.
+fn signed(parts: &[&[u8]]) -> Mark {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part);
+    }
+    Mark::Signed(format!("body-{}", HEXLOWER.encode(&digest.finalize())))
 }
 
 /// `t=UNIX,v1=HEX`.
@@ -97,7 +154,7 @@ fn timed_signature(
         return Err(Refusal::Stale);
     }
     // Who signs the same body twice in one second says the same thing twice.
-    Ok(Mark(Some(format!("{at_s}-{}", given.to_ascii_lowercase()))))
+    Ok(signed(&[format!("{at_s}.").as_bytes(), body]))
 }
 
 fn timed(secret: &str, at_s: u64, body: &[u8]) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! Who is let in, by each of the three proofs.
 
-use super::{Mark, REPLAY_MS, Refusal, secret, sign, verify};
+use super::{Mark, REPLAY_MS, Refusal, mac, secret, shows_secret, sign, verify, verify_bearer};
+use data_encoding::HEXLOWER;
 use std::collections::BTreeMap;
 
 const NOW: u64 = 1_800_000_000_000;
@@ -33,14 +34,14 @@ fn a_secret_is_of_its_house_job_and_nonce() {
 #[test]
 fn a_bearer_token_opens() {
     let good = headers(&[("authorization", &format!("Bearer {}", made()))]);
-    assert_eq!(verify(&made(), &good, BODY, NOW), Ok(Mark(None)));
+    assert_eq!(verify(&made(), &good, BODY, NOW), Ok(Mark::Unmarked));
     let named = headers(&[
         ("authorization", &format!("bearer {}", made())),
         ("idempotency-key", "a b/1"),
     ]);
     assert_eq!(
         verify(&made(), &named, BODY, NOW),
-        Ok(Mark(Some("id-ab1".to_owned())))
+        Ok(Mark::Delivery("id-ab1".to_owned()))
     );
     for wrong in [
         "Bearer ",
@@ -100,21 +101,38 @@ fn a_signature_with_a_time_opens_for_a_while() {
 }
 
 #[test]
-fn a_signature_of_the_body_is_known_by_delivery_or_body() {
+fn a_signature_of_the_body_is_known_by_the_body_alone() {
     // A signature made by another program: printf %s BODY | openssl dgst -sha256 -hmac It's...
     let given = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    let secret = "It's a Secret to Everybody";
     let known = headers(&[("x-hub-signature-256", given)]);
-    let opened = verify("It's a Secret to Everybody", &known, b"Hello, World!", NOW);
+    let opened = verify(secret, &known, b"Hello, World!", NOW).unwrap();
     assert!(
-        matches!(&opened, Ok(Mark(Some(mark))) if mark.starts_with("body-")),
+        matches!(&opened, Mark::Signed(mark) if mark.starts_with("body-")),
         "{opened:?}"
     );
-    let named = headers(&[
-        ("x-hub-signature-256", given),
+    // Headers that nobody signed do not make another call of it.
+    let upper = given["sha256=".len()..].to_uppercase();
+    for more in [
         ("x-github-delivery", "72d3162e-cc78"),
-    ]);
-    let opened = verify("It's a Secret to Everybody", &named, b"Hello, World!", NOW);
-    assert_eq!(opened, Ok(Mark(Some("id-72d3162e-cc78".to_owned()))));
+        ("x-github-delivery", "fresh"),
+        ("x-gitea-delivery", "fresh"),
+        ("x-request-id", "fresh"),
+        ("idempotency-key", "fresh"),
+        ("authorization", "Bearer nonsense"),
+    ] {
+        for given in [given, upper.as_str(), &given["sha256=".len()..]] {
+            let again = headers(&[("x-hub-signature-256", given), more]);
+            let again = verify(secret, &again, b"Hello, World!", NOW + 86_400_000);
+            assert_eq!(again.as_ref(), Ok(&opened), "{more:?}");
+        }
+    }
+    // Another body is another call, and what is kept lasts for weeks.
+    let other = HEXLOWER.encode(&mac(secret.as_bytes(), &[b"Hello, World?"]));
+    let other = headers(&[("x-hub-signature-256", &other)]);
+    let other = verify(secret, &other, b"Hello, World?", NOW).unwrap();
+    assert_ne!(other, opened);
+    assert!(opened.same_within_ms() >= 7 * 86_400_000);
     let wrong = verify("another", &known, b"Hello, World!", NOW);
     assert_eq!(wrong, Err(Refusal::Wrong));
     // A wrong signature is not saved by a good token beside it.
@@ -123,4 +141,31 @@ fn a_signature_of_the_body_is_known_by_delivery_or_body() {
         ("authorization", &format!("Bearer {}", made())),
     ]);
     assert_eq!(verify(&made(), &both, BODY, NOW), Err(Refusal::Wrong));
+}
+
+#[test]
+fn a_signature_with_a_time_is_no_second_call_as_one_without() {
+    let at_s = NOW / 1_000;
+    let timed = headers(&[("x-hob-signature", &sign(&made(), at_s, BODY))]);
+    let first = verify(&made(), &timed, BODY, NOW).unwrap();
+    // The same signed bytes, shown as a body of their own when the time has passed.
+    let body = [format!("{at_s}.").as_bytes(), BODY].concat();
+    let (_, signature) = timed["x-hob-signature"].split_once("v1=").unwrap();
+    let stolen = headers(&[("x-hub-signature-256", signature)]);
+    let again = verify(&made(), &stolen, &body, NOW + 2 * REPLAY_MS);
+    assert_eq!(again, Ok(first));
+}
+
+#[test]
+fn only_the_secret_itself_can_be_judged_before_the_body() {
+    let bearer = format!("Bearer {}", made());
+    let right = headers(&[("authorization", &bearer)]);
+    assert!(shows_secret(&right));
+    assert_eq!(verify_bearer(&made(), &right), Ok(()));
+    let wrong = headers(&[("authorization", "Bearer nonsense")]);
+    assert_eq!(verify_bearer(&made(), &wrong), Err(Refusal::Wrong));
+    for name in ["x-hob-signature", "x-hub-signature-256"] {
+        let both = headers(&[("authorization", &bearer), (name, "")]);
+        assert!(!shows_secret(&both), "{name}");
+    }
 }

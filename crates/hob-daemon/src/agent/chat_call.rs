@@ -10,7 +10,7 @@ use super::shared::refused;
 use hob_core::failover::{Failover, Next};
 use hob_core::permission::canonical;
 use hob_core::turn::{Answer, CallSpec, Effect, Event};
-use hob_models::{ModelError, Reply, Stop, ToolWord};
+use hob_models::{ModelError, Piece, Reply, Stop, ToolWord};
 use hob_store::{LedgerEntry, LedgerWrite, Reserve, StoreError};
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, ErrorCode, Part, Role, ToolCall, Usage, WireError};
@@ -36,8 +36,11 @@ impl Chat {
         let voice = Arc::clone(&self.voice);
         let mut heard = false;
         let mut say = |piece| {
-            heard = true;
-            voice.say(piece);
+            // Who keeps a conversation of its own hears answers only.
+            if !matches!(piece, Piece::Server { .. }) {
+                heard = true;
+                voice.say(piece);
+            }
         };
         let asked = async { Ok(order.candidate.ask(&order.prompt, &mut say).await) };
         let answer = if free {

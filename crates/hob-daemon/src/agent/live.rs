@@ -10,7 +10,8 @@ use hob_kit::failpoint;
 use hob_models::Piece;
 use hob_store::{RunRow, RunSummary};
 use hob_wire::rooms::agent::{
-    CallView, DeltaKind, DoubtAnswer, RunDelta, RunDeltaPayload, RunOf, RunView,
+    CallView, DeltaKind, DoubtAnswer, RunDelta, RunDeltaPayload, RunOf, RunServer,
+    RunServerPayload, RunView,
 };
 use hob_wire::{RunId, SessionId, WireError};
 use std::collections::HashMap;
@@ -256,10 +257,23 @@ impl Voice {
         lock(&self.spoken).text.clone()
     }
 
+    /// Tells which server of this machine gets the prompt, before it does.
+    pub(crate) fn name_server(&self, server: String, model: String) {
+        let payload = RunServerPayload {
+            of: self.of.clone(),
+            server,
+            model,
+        };
+        self.emitter
+            .emit::<RunServer>(Some(self.tag.clone()), &payload);
+    }
+
     /// Says a piece of the answer.
     pub(crate) fn say(&self, piece: Piece) {
         let mut spoken = lock(&self.spoken);
-        let (kind, offset, delta) = spoken.take(piece);
+        let Some((kind, offset, delta)) = spoken.take(piece) else {
+            return;
+        };
         let payload = RunDeltaPayload {
             of: self.of.clone(),
             step: spoken.step,
@@ -276,8 +290,10 @@ impl Voice {
 }
 
 impl Spoken {
-    fn take(&mut self, piece: Piece) -> (DeltaKind, u64, String) {
-        match piece {
+    /// What a piece adds; nothing if it is no part of the answer.
+    fn take(&mut self, piece: Piece) -> Option<(DeltaKind, u64, String)> {
+        let taken = match piece {
+            Piece::Server { .. } => return None,
             Piece::Text(text) => {
                 let offset = self.text.len() as u64;
                 self.text.push_str(&text);
@@ -298,7 +314,8 @@ impl Spoken {
                 self.tool_bytes += text.len() as u64;
                 (DeltaKind::Tool, offset, text)
             }
-        }
+        };
+        Some(taken)
     }
 }
 

@@ -6,7 +6,7 @@ use super::live::Voice;
 use futures_util::FutureExt;
 use hob_core::turn::{CallState, Effect, Phase};
 use hob_kit::failpoint;
-use hob_models::{ModelError, Reply};
+use hob_models::{ModelError, Piece, Reply};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -133,8 +133,14 @@ async fn listen(call: OpenCall, voice: Arc<Voice>, wait: Duration) -> Result<Rep
     call.sent.store(true, Ordering::Relaxed);
     let heard = Arc::clone(&call.heard);
     let mut say = move |piece| {
-        heard.store(true, Ordering::Relaxed);
-        voice.say(piece);
+        match piece {
+            // Nothing of an answer yet: another model may still be asked instead.
+            Piece::Server { server, model } => voice.name_server(server, model),
+            piece => {
+                heard.store(true, Ordering::Relaxed);
+                voice.say(piece);
+            }
+        }
     };
     call.order.candidate.ask(&call.order.prompt, &mut say).await
 }

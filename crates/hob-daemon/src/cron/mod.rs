@@ -35,8 +35,8 @@ use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_store::Store;
 use hob_wire::rooms::cron::{
-    Add, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List, Remove, Run,
-    Secret, Update,
+    Add, CheckCaller, CronChanged, CronSlot, CronTrigger, Deliver, Disable, Enable, History, List,
+    Remove, Run, Secret, Update,
 };
 use hob_wire::{Method, WireError};
 use jiff::tz::TimeZone;
@@ -160,6 +160,7 @@ fn room(shared: &Arc<Shared>) -> Room {
         .method::<Enable, _, _>(handler!(enable))
         .method::<Disable, _, _>(handler!(disable))
         .method::<Secret, _, _>(handler!(secret))
+        .method::<CheckCaller, _, _>(handler!(check_caller))
         .method::<Deliver, _, _>(handler!(deliver))
         .event::<CronTrigger>()
         .event::<CronSlot>()

@@ -22,6 +22,14 @@ use hob_wire::{ErrorCode, WireError};
 /// Random bytes of a job's id.
 const ID_BYTES: usize = 8;
 
+/// A slot that was opened out of turn.
+#[derive(Debug)]
+pub(super) struct Fired {
+    pub(super) slot: Slot,
+    /// It was there before: the same call came again.
+    pub(super) repeated: bool,
+}
+
 impl Shared {
     pub(super) async fn list(&self, _: &Call, params: ListParams) -> Result<Jobs, WireError> {
         let limit = params.limit.unwrap_or(PAGE_ROWS_MAX).min(PAGE_ROWS_MAX);
@@ -179,7 +187,7 @@ impl Shared {
                 "`idempotencyKey` is 1 to 200 bytes.".to_owned(),
             ));
         }
-        self.fire(&row.id, due, None, None).await
+        Ok(self.fire(&row.id, due, None, None).await?.slot)
     }
 
     pub(super) async fn history(
@@ -200,7 +208,7 @@ impl Shared {
         due: Due,
         own_task: Option<String>,
         same_within_ms: Option<u64>,
-    ) -> Result<Slot, WireError> {
+    ) -> Result<Fired, WireError> {
         let _turn = self.pen.lock().await;
         let is_call = due.origin == SlotOrigin::Webhook;
         let (admission, new) = {
@@ -232,8 +240,9 @@ impl Shared {
         let opened = self.parts.store.open_slots(vec![opening]).await?;
         let opened = opened.into_iter().next().ok_or_else(|| missing(id))?;
         let slot = opened.row.slot.clone();
-        if opened.duplicate || slot.state != SlotState::Due {
-            return Ok(slot);
+        let repeated = opened.duplicate;
+        if repeated || slot.state != SlotState::Due {
+            return Ok(Fired { slot, repeated });
         }
         let mut replaced = Vec::new();
         {
@@ -249,7 +258,7 @@ impl Shared {
         }
         self.replaced(replaced);
         self.poke.notify_one();
-        Ok(slot)
+        Ok(Fired { slot, repeated })
     }
 
     /// A job by its id or name.

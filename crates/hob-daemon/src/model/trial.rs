@@ -58,8 +58,10 @@ async fn try_one(shared: &Shared, candidate: &Candidate) -> Result<Tested, WireE
     reserve(shared, candidate, &prompt, &call_key).await?;
     let begun_ms = clock.monotonic_ms();
     let mut first_ms = None;
-    let mut on = |_: Piece| {
-        first_ms.get_or_insert_with(|| clock.monotonic_ms());
+    let mut on = |piece: Piece| {
+        if !matches!(piece, Piece::Server { .. }) {
+            first_ms.get_or_insert_with(|| clock.monotonic_ms());
+        }
     };
     let asked = tokio::time::timeout(WAIT, candidate.ask(&prompt, &mut on)).await;
     let ended_ms = clock.monotonic_ms();

@@ -29,6 +29,8 @@ pub(super) enum Command {
 pub(super) struct View {
     pub(super) status: ServiceStatus,
     pub(super) adopted: bool,
+    /// What was found running, for people; none where hob started it.
+    pub(super) server: Option<String>,
     pub(super) url: Option<String>,
     pub(super) password: Option<Secret>,
 }
@@ -75,6 +77,7 @@ impl View {
                 restarts: 0,
             },
             adopted: false,
+            server: None,
             url: None,
             password: None,
         }

@@ -13,7 +13,7 @@ use hob_bus::NewEvent;
 use hob_core::service::{Effect, Event, Machine, State};
 use hob_exec::{Child, ExecError, Exit};
 use hob_kit::failpoint;
-use hob_services::{Found, Shelved};
+use hob_services::{Found, Shelved, trust};
 use hob_wire::Topic;
 use hob_wire::rooms::service::{LastExit, ServiceStatus, ServiceStatusChanged};
 use std::future::Future;
@@ -319,12 +319,14 @@ impl Keeper {
     fn look(&mut self) {
         let http = self.shared.parts.http.clone();
         let checkup = self.live.as_ref().and_then(|live| live.checkup.clone());
-        let timeout = self.shelved.descriptor.liveness.timeout;
+        let descriptor = &self.shelved.descriptor;
+        let timeout = descriptor.liveness.timeout;
+        let trusted = trust::trusted_users(&self.shared.settings(), &descriptor.name);
         let running = self.machine.state() == State::Running;
         self.probe = Some(Box::pin(async move {
             match checkup {
                 Some(checkup) => {
-                    let healthy = checkup.ask(&http, timeout).await;
+                    let healthy = checkup.ask(&http, trusted, timeout).await;
                     healthy || (running && failpoint::broken(22))
                 }
                 None => true,
@@ -389,8 +391,10 @@ impl Keeper {
             }
             _ => self.detail.clone(),
         };
+        let adopted = self.machine.is_adopted();
         View {
-            adopted: self.machine.is_adopted(),
+            adopted,
+            server: live.and_then(|live| live.what.clone()).filter(|_| adopted),
             url: live.and_then(|live| live.url.clone()),
             password: live.and_then(|live| live.password.clone()),
             status: ServiceStatus {

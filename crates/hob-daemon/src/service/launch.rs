@@ -1,7 +1,8 @@
 //! One start: what it needs, what there is to start, a port, the process.
 //!
 //! Invariants: nothing runs before all it needs is ready; a start that is called off leaves
-//! nothing running; what already answers on a fixed port is used as it is.
+//! nothing running; what already answers on a fixed port is used as it is, if it belongs to the
+//! person or to a user they trust with it.
 
 use super::Shared;
 use super::probe::Checkup;
@@ -11,7 +12,7 @@ use hob_exec::peer::access::ListeningService;
 use hob_exec::{Child, ExecError, Feed, Limits, Plan, Walls};
 use hob_kit::failpoint;
 use hob_kit::secret::Secret;
-use hob_services::{Descriptor, Filling, Found, Kind, Port, Shelved};
+use hob_services::{Descriptor, Filling, Found, Kind, Port, Shelved, trust};
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
@@ -200,10 +201,21 @@ async fn already_there(
     let filling = filling(shared, &dir, Some(port), None);
     let health = descriptor.health.as_ref();
     let checkup = health.and_then(|health| Checkup::of(health, &filling));
+    // Another user's program is not asked what it is.
+    let (settings, name) = (shared.settings(), &descriptor.name);
+    if let Err(distrust) = trust::check_found(&local(port), &settings, name).await
+        && distrust.is_foreign()
+    {
+        return Err(Launched::Refused(distrust.sentence));
+    }
     // One with a password of its own is nobody's to use.
     if let Some(checkup) = checkup.filter(|_| descriptor.login.is_none())
         && checkup
-            .ask(&shared.parts.http, descriptor.liveness.timeout)
+            .ask(
+                &shared.parts.http,
+                trust::trusted_users(&settings, name),
+                descriptor.liveness.timeout,
+            )
             .await
     {
         return Err(Launched::Adopted(Box::new(Live {

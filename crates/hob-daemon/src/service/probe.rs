@@ -1,8 +1,8 @@
-//! Asking a service for its health. Invariant: an answer is a head within the time allowed; its body
-//! is not read.
+//! Asking a service for its health. Invariants: an answer is a head within the time allowed; its body
+//! is not read; a listener of a user who is not trusted is asked nothing, and shown no password.
 
 use hob_kit::secret::Secret;
-use hob_net::{Http, Request};
+use hob_net::{Http, Request, TrustedUsers, UntrustedListener, check_listener_of};
 use hob_services::{Filling, Health};
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -31,7 +31,11 @@ impl Checkup {
         })
     }
 
-    pub(super) async fn ask(&self, http: &Http, timeout: Duration) -> bool {
+    /// Whether it is well. `trusted` are the users whose listener is asked.
+    pub(super) async fn ask(&self, http: &Http, trusted: TrustedUsers, timeout: Duration) -> bool {
+        if may_be_sent(&self.url, trusted, self.lenient).await.is_err() {
+            return false;
+        }
         let mut request = Request::get(&self.url).head_timeout(timeout);
         if let Some((name, password)) = &self.login {
             let pair = format!("{name}:{}", password.expose());
@@ -44,5 +48,19 @@ impl Checkup {
             Ok(answer) => (200..300).contains(&answer.status()),
             Err(_) => false,
         }
+    }
+}
+
+/// Whether something may be sent to a service at this address. One that hob started may listen
+/// where the kernel's list does not show it, such as behind a rule of root's; one that was found
+/// (`adopted`) must be seen to belong to somebody trusted.
+pub(super) async fn may_be_sent(
+    url: &str,
+    trusted: TrustedUsers,
+    adopted: bool,
+) -> Result<(), UntrustedListener> {
+    match check_listener_of(url.to_owned(), trusted).await {
+        Err(UntrustedListener::Nobody { .. }) if !adopted => Ok(()),
+        checked => checked,
     }
 }

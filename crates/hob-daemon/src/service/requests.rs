@@ -2,8 +2,10 @@
 
 use super::Shared;
 use super::handle::{Command, Handle, View};
+use super::probe::may_be_sent;
 use super::settings;
 use hob_core::service::order;
+use hob_services::trust::{self, Distrust};
 use hob_services::{Found, Shelved};
 use hob_wire::rooms::service::{
     LogsParams, Reached, Service, ServiceLogs, ServiceState, ServiceStatus, Services, StartParams,
@@ -150,10 +152,19 @@ impl Shared {
             let message = format!("The service '{name}' has no port, so there is nothing to ask.");
             WireError::new(ErrorCode::Conflict, message)
         };
+        let url = view.url.ok_or_else(no_address)?;
+        // Right before something goes there: who listens may have changed since the last look.
+        let trusted = trust::trusted_users(&self.settings(), name);
+        let checked = may_be_sent(&url, trusted, view.adopted).await;
+        checked.map_err(|why| {
+            let message = Distrust::of(why, name).sentence;
+            WireError::new(ErrorCode::ServiceUnavailable, message)
+        })?;
         Ok(Reached {
             name: name.clone(),
-            url: view.url.ok_or_else(no_address)?,
+            url,
             password: view.password.map(|password| password.expose().to_owned()),
+            server: view.server,
         })
     }
 

@@ -22,6 +22,7 @@ pub const KEYS: &[Key] = &[
         "The port the service is given at its next start; 0 is a free one. Beats its descriptor.",
     )
     .live(),
+    hob_services::trust::KEY,
 ];
 
 fn value<'s>(settings: &'s Settings, name: &str, key: &str) -> Option<&'s Value> {

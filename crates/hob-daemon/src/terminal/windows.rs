@@ -43,10 +43,12 @@ impl Shared {
         }
         let matter = json!({ "terminal": name, "program": params.program });
         self.record(&call, "terminal.open", &matter).await?;
+        let attach = self.server().await?.attach_argv(name);
+        let attach = attach.map_err(|error| conflict(error.to_string()))?;
         let opening = Opening {
             name: name.to_owned(),
             folder: folder.clone(),
-            attach: self.server().await?.attach_argv(name),
+            attach,
             desktop: self.desktop(params.display.as_ref()),
             program: params.program.clone(),
             setting: Some(self.settings().text("terminal.window").to_owned()),

@@ -1,6 +1,7 @@
 //! What goes wrong with tmux.
 
 use crate::error::ExecError;
+use hob_kit::home::HomeError;
 use std::io;
 
 #[derive(Debug, thiserror::Error)]
@@ -22,4 +23,7 @@ pub enum TmuxError {
     Io(#[from] io::Error),
     #[error("tmux did not start: {0}")]
     Start(#[from] ExecError),
+    /// Another user may own what is behind the socket: it is not spoken to.
+    #[error("tmux is not used: {0}")]
+    Socket(#[from] HomeError),
 }

@@ -15,7 +15,6 @@ use crate::detached;
 use crate::spawner::Spawner;
 use hob_kit::world::Env;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
@@ -102,10 +101,10 @@ impl Server {
     }
 
     /// The command line by which a person attaches to a terminal.
-    pub fn attach_argv(&self, name: &str) -> Vec<OsString> {
-        let mut argv = self.argv();
+    pub fn attach_argv(&self, name: &str) -> Result<Vec<OsString>, TmuxError> {
+        let mut argv = self.argv()?;
         argv.extend(["attach-session".into(), "-t".into(), exactly(name).into()]);
-        argv
+        Ok(argv)
     }
 
     /// The terminals there are, by name. Without a server there are none.
@@ -198,15 +197,18 @@ impl Server {
         of_piped_shell(&argv)
     }
 
-    /// tmux on our socket; its words are UTF-8 whatever the daemon's own language is.
-    pub(super) fn argv(&self) -> Vec<OsString> {
+    /// tmux on our socket; its words are UTF-8 whatever the daemon's own language is. There is no
+    /// command line without a check of the socket's folder, so that nobody else's server is asked
+    /// and nobody else's settings are read.
+    pub(super) fn argv(&self) -> Result<Vec<OsString>, TmuxError> {
         let parts = &self.0;
-        vec![
+        hob_kit::home::check_socket_folder(&parts.socket)?;
+        Ok(vec![
             parts.tmux.program.clone().into(),
             "-u".into(),
             "-S".into(),
             parts.socket.clone().into(),
-        ]
+        ])
     }
 
     /// The variables of everything that is started here.
@@ -239,7 +241,7 @@ impl Server {
     }
 
     async fn ask(&self, arguments: &[OsString], folder: &Path) -> Result<Output, TmuxError> {
-        let mut argv = self.argv();
+        let mut argv = self.argv()?;
         argv.extend(["-f".into(), self.config().into()]);
         argv.extend(arguments.iter().cloned());
         Ok(detached::answer(&argv, folder, self.variables()).await?)
@@ -249,7 +251,8 @@ impl Server {
         self.0.socket.with_extension("conf")
     }
 
-    fn write_config(&self) -> io::Result<()> {
+    fn write_config(&self) -> Result<(), TmuxError> {
+        hob_kit::home::check_socket_folder(&self.0.socket)?;
         let lines = self.0.history_lines.to_string();
         let wanted = CONFIG.replace("HISTORY_LINES", &lines);
         let path = self.config();
@@ -258,7 +261,7 @@ impl Server {
         }
         let unready = path.with_extension("conf.tmp");
         std::fs::write(&unready, wanted)?;
-        std::fs::rename(unready, path)
+        Ok(std::fs::rename(unready, path)?)
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) struct Wire {
 impl Wire {
     /// Starts a connection and waits until it is attached: what is sent sooner is not.
     pub(super) async fn attach(server: &Server, name: &str) -> Result<Wire, TmuxError> {
-        let mut argv = server.argv();
+        let mut argv = server.argv()?;
         argv.extend(["-N", "-C", "attach-session", "-t", &exactly(name)].map(Into::into));
         argv.extend(["-f", "no-output,ignore-size"].map(Into::into));
         let reason = "the connection to a terminal of the person's";

@@ -4,11 +4,14 @@ use crate::house::{Answer, House, exchange};
 use data_encoding::BASE64;
 use hob_bus::Room;
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::cron::{Deliver, DeliverParams, Slot, SlotOrigin, SlotState};
+use hob_wire::rooms::cron::{
+    CheckCaller, CheckedCaller, Deliver, DeliverParams, Delivered, Slot, SlotOrigin, SlotState,
+};
 use hob_wire::{ErrorCode, WireError};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-use tokio::io::AsyncWriteExt;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 type Calls = Arc<Mutex<Vec<(String, DeliverParams)>>>;
@@ -16,28 +19,46 @@ type Calls = Arc<Mutex<Vec<(String, DeliverParams)>>>;
 fn scheduler(house: &House) -> Calls {
     let calls = Calls::default();
     let kept = Arc::clone(&calls);
-    let room = Room::new("cron").method::<Deliver, _, _>(move |call, params| {
-        let kept = Arc::clone(&kept);
-        async move {
-            let shown = params.headers.get("authorization").cloned();
-            let id = params.id.clone();
-            kept.lock().unwrap().push((call.caller.clone(), params));
-            if id == "full" {
-                let error = WireError::new(ErrorCode::Overloaded, "Too many wait.");
-                return Err(error.retry_after(2_000));
+    let wrong = || WireError::new(ErrorCode::Unauthorized, "Wrong for 'build'.");
+    let unknown = || WireError::new(ErrorCode::NotFound, "There is no job 'x'.");
+    let room = Room::new("cron")
+        .method::<CheckCaller, _, _>(move |_, params| async move {
+            if params.headers.contains_key("x-hub-signature-256") {
+                return Ok(CheckedCaller { proven: false });
             }
-            if id != "build" {
-                return Err(WireError::new(ErrorCode::NotFound, "There is no job 'x'."));
+            if !["build", "full"].contains(&params.id.as_str()) {
+                return Err(unknown());
             }
-            if shown.as_deref() != Some("Bearer right") {
-                return Err(WireError::new(
-                    ErrorCode::Unauthorized,
-                    "Wrong for 'build'.",
-                ));
+            match params.headers.get("authorization").map(String::as_str) {
+                Some("Bearer right") => Ok(CheckedCaller { proven: true }),
+                _ => Err(wrong()),
             }
-            Ok(slot(id))
-        }
-    });
+        })
+        .method::<Deliver, _, _>(move |call, params| {
+            let kept = Arc::clone(&kept);
+            async move {
+                let shown = params.headers.get("authorization").cloned();
+                let signed = params.headers.get("x-hub-signature-256").cloned();
+                let id = params.id.clone();
+                kept.lock().unwrap().push((call.caller.clone(), params));
+                if id == "full" {
+                    let error = WireError::new(ErrorCode::Overloaded, "Too many wait.");
+                    return Err(error.retry_after(2_000));
+                }
+                if id != "build" {
+                    return Err(unknown());
+                }
+                let bearer = shown.as_deref() == Some("Bearer right");
+                let signature = signed.as_deref() == Some("sha256=right");
+                if !bearer && !signature {
+                    return Err(wrong());
+                }
+                Ok(Delivered {
+                    slot: slot(id),
+                    repeated: signature,
+                })
+            }
+        });
     house.bus.serve(room).unwrap();
     calls
 }
@@ -78,6 +99,13 @@ async fn call(house: &House, target: &str, headers: &[&str], body: &[u8]) -> Ans
 
 const RIGHT: &str = "Authorization: Bearer right";
 const WRONG: &str = "Authorization: Bearer wrong";
+const SIGNED: &str = "X-Hub-Signature-256: sha256=right";
+const FORGED: &str = "X-Hub-Signature-256: sha256=00";
+/// More than there are places of any kind.
+const STRANGERS: usize = 64;
+/// Far less than a body may take to arrive.
+const AT_ONCE: Duration = Duration::from_secs(4);
+const SHORTLY: Duration = Duration::from_millis(200);
 
 #[tokio::test]
 async fn a_call_is_handed_over_as_it_came() {
@@ -223,5 +251,74 @@ async fn seats_are_bounded() {
     assert!(limited.header("retry-after").is_some());
     drop(halves);
     while call(&house, "/hooks/build", &[RIGHT], b"").await.status != 202 {}
+    house.stop().await;
+}
+
+/// Opens calls that promise a body and send half of it.
+async fn half_calls(house: &House, count: usize, line: &str) -> Vec<TcpStream> {
+    let mut halves = Vec::new();
+    for _ in 0..count {
+        let mut stream = TcpStream::connect(house.host()).await.unwrap();
+        let head = format!(
+            "POST /hooks/build HTTP/1.1\r\nHost: {}\r\n{line}\r\nContent-Length: 10\r\n\r\nhalf",
+            house.host()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        halves.push(stream);
+    }
+    halves
+}
+
+/// The status a half call is answered with; none while it is still waited for.
+async fn answered(stream: &mut TcpStream, wait: Duration) -> Option<String> {
+    let mut head = [0; 12];
+    let read = stream.read_exact(&mut head);
+    let read = tokio::time::timeout(wait, read).await;
+    read.ok()?.ok()?;
+    Some(String::from_utf8_lossy(&head[9..]).into_owned())
+}
+
+#[tokio::test]
+async fn strangers_who_hold_on_keep_nobody_out() {
+    let house = House::new().await;
+    let _calls = scheduler(&house);
+    let mut strangers = half_calls(&house, STRANGERS, FORGED).await;
+    let begun = Instant::now();
+    for line in [SIGNED, RIGHT, SIGNED] {
+        let answer = call(&house, "/hooks/build", &[line], b"{}").await;
+        assert_eq!(answer.status, 202, "{line}: {}", answer.text());
+        let repeated = (line == SIGNED).then_some(true);
+        assert_eq!(answer.json()["repeated"].as_bool(), repeated);
+    }
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    // The first of them lost their places and are told so, the last still wait.
+    assert_eq!(
+        answered(&mut strangers[0], AT_ONCE).await.as_deref(),
+        Some("429")
+    );
+    assert_eq!(answered(&mut strangers[STRANGERS - 1], SHORTLY).await, None);
+    // Those who know the secret have places of their own, which no stranger can take.
+    let mut known = half_calls(&house, 1, RIGHT).await;
+    let more = half_calls(&house, STRANGERS, FORGED).await;
+    known[0].write_all(b"-whole").await.unwrap();
+    assert_eq!(
+        answered(&mut known[0], AT_ONCE).await.as_deref(),
+        Some("202")
+    );
+    drop((strangers, more));
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_secret_is_refused_before_its_body_comes() {
+    let house = House::new().await;
+    let calls = scheduler(&house);
+    for mut stranger in half_calls(&house, 8, WRONG).await {
+        assert_eq!(
+            answered(&mut stranger, AT_ONCE).await.as_deref(),
+            Some("401")
+        );
+    }
+    assert!(calls.lock().unwrap().is_empty(), "nothing was handed over");
     house.stop().await;
 }

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 struct OneDoor {
     url: Option<String>,
+    server: Option<String>,
     inside: Arc<()>,
     reached: Arc<Mutex<Vec<String>>>,
 }
@@ -29,6 +30,7 @@ impl ServiceDoor for OneDoor {
             Some(url) => Ok(Reach {
                 url: url.clone(),
                 password: Some(Secret::new(CANARY)),
+                server: self.server.clone(),
                 lease: Some(Box::new(Arc::clone(&self.inside))),
             }),
             None => Err("It did not become ready within 60 s.".to_owned()),

@@ -5,7 +5,7 @@
 //! both from wheels. A person who names a file in `llm.model` gets that file.
 //!
 //! Invariants: nothing is started that was not found; a server that runs already is asked nothing
-//! but what it is and what it serves.
+//! but what it is and what it serves, and one of another user's not even that.
 
 mod servers;
 mod wheels;
@@ -103,10 +103,22 @@ async fn find(place: &Place<'_>) -> Found {
             Err(why) => Found::Missing { why },
         };
     }
-    if let Some(running) = servers::find(place.http, place.settings.list("llm.servers")).await {
+    let search = servers::find(place).await;
+    if let Some(running) = search.found {
         return running;
     }
-    start(place, None).await
+    match start(place, None).await {
+        // A server of somebody else's may be what the person is looking for.
+        Found::Missing { why } => Found::Missing {
+            why: search
+                .left_alone
+                .into_iter()
+                .chain([why])
+                .collect::<Vec<_>>()
+                .join("\n"),
+        },
+        found => found,
+    }
 }
 
 /// How to start a server: with the named model, else one the person has, else the installed one.

@@ -2,6 +2,7 @@
 
 use crate::descriptor::{Descriptor, Kind};
 use crate::found::{Entry, Found, Place};
+use crate::trust;
 use hob_kit::settings::{Key, Kind as SettingKind};
 use hob_net::Request;
 use hob_wire::rooms::service::ServiceRole;
@@ -38,9 +39,16 @@ fn descriptor() -> Descriptor {
 async fn find(place: &Place<'_>) -> Found {
     let server = place.settings.text("kokoro.server").trim();
     let url = format!("http://{server}");
-    let request = Request::get(format!("{url}/health")).head_timeout(PATIENCE);
-    let is_there = match place.http.send(request).await {
-        Ok(answer) => answer.status() == 200,
+    let is_there = match trust::check_found(&url, place.settings, NAME).await {
+        Ok(()) => {
+            let request = Request::get(format!("{url}/health")).head_timeout(PATIENCE);
+            let answer = place.http.send(request).await;
+            answer.is_ok_and(|answer| answer.status() == 200)
+        }
+        Err(distrust) if distrust.is_foreign() => {
+            let why = distrust.sentence;
+            return Found::Missing { why };
+        }
         Err(_) => false,
     };
     if is_there {

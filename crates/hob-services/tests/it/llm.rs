@@ -44,7 +44,7 @@ async fn a_running_server_is_known_by_what_it_answers() {
     let rig = Rig::new(&[]);
     for (answers, kind, name) in [
         (LLAMA, "llama-server", "qwen3"),
-        (OLLAMA, "Ollama", "llama3:8b"),
+        (OLLAMA, "Ollama 0.12.0", "llama3:8b"),
         (LM_STUDIO, "LM Studio", "gemma"),
     ] {
         let address = serve(answers);

@@ -88,6 +88,7 @@ pub(crate) fn settings_of(text: &str) -> Settings {
     let catalog = Arc::new(Catalog::new(&[
         hob_services::llm::KEYS,
         hob_services::opencode::KEYS,
+        &[hob_services::trust::KEY],
     ]));
     let loaded = Settings::load(&catalog, "config.toml", text, &Env::default());
     loaded.unwrap_or_else(|problems| panic!("{problems:?}"))

@@ -73,6 +73,10 @@ events! { "agent";
     RunStarted = "run.started" {
         payload: RunStartedPayload, scope: Read, durability: Logged,
     }
+    /// A server that hob found on this machine, and nobody configured, is sent the prompt now.
+    RunServer = "run.server" {
+        payload: RunServerPayload, scope: Read, durability: Volatile,
+    }
     /// A piece of the answer as it is produced.
     ///
     /// A new `attempt` of a step starts at offset 0: drop the former attempt's text.
@@ -416,6 +420,17 @@ pub struct RunStartedPayload {
     /// How many times it went on after a restart.
     #[serde(default)]
     pub resumed: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunServerPayload {
+    #[serde(flatten)]
+    pub of: RunOf,
+    /// What answers and where: `Ollama 0.12.0 at 127.0.0.1:11434`.
+    pub server: String,
+    /// What the server calls the model.
+    pub model: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -61,10 +61,16 @@ methods! { "cron";
         params: SecretParams, result: HookSecret, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
+    /// Says whether a caller of `POST /hooks/NAME` shows the secret itself, by its headers alone.
+    /// For the gateway: it asks before it reads a body.
+    CheckCaller = "cron.check_caller" {
+        params: CallerParams, result: CheckedCaller, scope: Admin, effect: Pure,
+        cli: Cli::Hidden,
+    }
     /// Takes what another system sent to `POST /hooks/NAME`, once it has shown who it is.
     /// For the gateway: it hands over the request as it came.
     Deliver = "cron.deliver" {
-        params: DeliverParams, result: Slot, scope: Admin, effect: Keyed,
+        params: DeliverParams, result: Delivered, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
 }
@@ -485,6 +491,36 @@ impl std::fmt::Debug for HookSecret {
             .field("path", &self.path)
             .finish_non_exhaustive()
     }
+}
+
+/// The head of a request to `POST /hooks/NAME`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CallerParams {
+    /// The job's id or name.
+    pub id: String,
+    /// By lower-case name.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+}
+
+/// What the head of a call proves. A wrong secret is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckedCaller {
+    /// It holds the secret. Otherwise it holds a signature, which only the body can prove.
+    pub proven: bool,
+}
+
+/// The slot of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Delivered {
+    #[serde(flatten)]
+    pub slot: Slot,
+    /// The same call came before: nothing new runs.
+    #[serde(default)]
+    pub repeated: bool,
 }
 
 /// A request to `POST /hooks/NAME` as it came.

@@ -350,6 +350,10 @@ pub struct Reached {
     /// What it must be shown to answer.
     #[serde(default)]
     pub password: Option<String>,
+    /// What answers there, for people, where hob found it running: `Ollama 0.12.0 at
+    /// 127.0.0.1:11434`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 impl std::fmt::Debug for Reached {

@@ -9,6 +9,7 @@ use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_net::{Http, NetParts};
+use hob_services::trust::names_distrusted;
 use hob_services::{Found, Place, llm};
 use hob_wire::rooms::service::{List, ListParams, ServiceState, Services};
 
@@ -38,6 +39,10 @@ pub(super) async fn local_model(context: &Context) -> Option<Finding> {
         Found::Command { what, .. } => return Some(Finding::well(CHECK, what)),
         Found::Missing { why } => why,
     };
+    if let Some(line) = missing.lines().find(|line| names_distrusted(line)) {
+        let fix = "Nothing, if that server is not yours to use.";
+        return Some(Finding::bad(Level::Note, CHECK, one_line(line), fix));
+    }
     let installs = (llm::ENTRY.install?)(&place).await;
     Some(judge(&settings, &missing, installs.map(drop)))
 }

@@ -7,16 +7,20 @@ use super::duty::{Duty, Reply};
 use super::ending::{Ending, Wait};
 use super::heard::{Heard, heard};
 use super::lines;
+use super::offer::Notices;
 use super::question::Asked;
 use super::shown::Shown;
 use super::talk::{Interrupts, Setting};
 use crate::commands::events::document;
 use crate::failure::{Exit, Failure};
+use crate::render::Tone;
 use crate::terminal::Terminal;
 use crate::ticker::Ticker;
 use hob_client::{ClientError, Event, EventStream, Item, LinkState};
 use hob_wire::id::RunId;
-use hob_wire::rooms::agent::{Abort, RunCompletedPayload, RunOf, RunSelector, RunState, RunView};
+use hob_wire::rooms::agent::{
+    Abort, RunCompletedPayload, RunOf, RunSelector, RunServerPayload, RunState, RunView,
+};
 use hob_wire::work::Cause;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -221,10 +225,11 @@ impl<'c> Following<'c> {
             terminal.document(&document(event))?;
             terminal.flush()?;
         }
-        if !matches!(heard, Heard::Other) {
+        if !matches!(heard, Heard::Other | Heard::Server(_)) {
             self.silence = None;
         }
         match heard {
+            Heard::Server(asked) => self.name_server(&asked),
             Heard::Piece(delta) => {
                 self.shown.piece(&delta)?;
                 if self.shown.wants_status() {
@@ -259,6 +264,20 @@ impl<'c> Following<'c> {
             Heard::Completed(completed) => self.completed(*completed),
             Heard::Other => Ok(()),
         }
+    }
+
+    /// Says who gets the prompt, the first time in this home.
+    fn name_server(&mut self, asked: &RunServerPayload) -> Result<(), Failure> {
+        let context = self.setting.context;
+        let line = lines::asking(asked);
+        if context.terminal.json || !Notices::is_first_server(&context.world.home, &line) {
+            return Ok(());
+        }
+        if let Some(silence) = &mut self.silence {
+            silence.clear();
+        }
+        let line = self.shown.asides().paint(Tone::Quiet, &line);
+        self.shown.aside(line)
     }
 
     fn completed(&mut self, completed: RunCompletedPayload) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use hob_core::follow::{Kind, Piece};
 use hob_wire::Topic;
 use hob_wire::rooms::agent::{
     DeltaKind, RunCompleted, RunCompletedPayload, RunDelta, RunDeltaPayload, RunInDoubt, RunOf,
-    RunPaused, RunStep, RunStepPayload, RunTool, RunToolPayload,
+    RunPaused, RunServer, RunServerPayload, RunStep, RunStepPayload, RunTool, RunToolPayload,
 };
 use hob_wire::rooms::permission::{Answered, PermissionAnswered, PermissionRequested};
 use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
@@ -15,6 +15,8 @@ use hob_wire::rooms::tool::{ToolOutput, ToolOutputPayload};
 /// What an event says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
+    /// Who gets the prompt, where nobody configured that.
+    Server(RunServerPayload),
     Piece(RunDeltaPayload),
     Tool(Box<RunToolPayload>),
     /// What a running tool prints.
@@ -39,6 +41,7 @@ pub fn heard(event: &Event, run: &RunOf) -> Option<Heard> {
         return None;
     }
     let heard = match topic {
+        _ if topic == RunServer::SPEC.topic => event.read::<RunServer>().map(Heard::Server),
         _ if topic == RunDelta::SPEC.topic => event.read::<RunDelta>().map(Heard::Piece),
         _ if topic == RunTool::SPEC.topic => {
             let tool = event.read::<RunTool>();

@@ -3,7 +3,9 @@
 use crate::render::words::{count, cut, dollars, grouped, one_line, width, wrap};
 use crate::render::{Screen, Tone, moment};
 use hob_wire::content::{Part, ToolCall, ToolResult};
-use hob_wire::rooms::agent::{CallState, CallView, Cost, RunCompletedPayload, RunView};
+use hob_wire::rooms::agent::{
+    CallState, CallView, Cost, RunCompletedPayload, RunServerPayload, RunView,
+};
 use hob_wire::rooms::permission::{Answered, Decision, Denial, Question, Reach};
 use hob_wire::work::Cause;
 use serde_json::Value;
@@ -16,6 +18,12 @@ const PAIR_CHARS: usize = 40;
 pub const TERMINAL: &str = "terminal";
 /// Calls listed after an abort; the run itself keeps them all.
 const CALLS_MAX: usize = 12;
+
+/// Who gets a prompt: `Asking Ollama 0.12.0 at 127.0.0.1:11434 (model llama3).`
+pub fn asking(asked: &RunServerPayload) -> String {
+    let (server, model) = (one_line(&asked.server), one_line(&asked.model));
+    format!("Asking {server} (model {model}).")
+}
 
 /// A call as it begins: `→ read notes.txt`.
 pub fn call(call: &ToolCall, screen: &Screen) -> String {

@@ -16,6 +16,7 @@ use clap::{Arg, ArgAction};
 use hob_client::Client;
 use hob_kit::file;
 use hob_kit::home::Home;
+use hob_services::trust::names_distrusted;
 use hob_wire::rooms::agent::RunParams;
 use hob_wire::rooms::model::{List, ListParams};
 use hob_wire::rooms::service::{self, List as Services, Service, ServiceRole};
@@ -28,6 +29,8 @@ const SERVICE: &str = "llm";
 /// How long a model that is here may take to be seen by who asks it, and how often that is tried.
 const SEEN_WAIT: Duration = Duration::from_secs(10);
 const SEEN_PAUSE: Duration = Duration::from_millis(100);
+/// Servers that are remembered as named; the oldest goes.
+const SERVERS_MAX: usize = 32;
 /// A file of notices larger than this is not ours.
 const NOTICES_BYTES_MAX: u64 = 64 * 1_024;
 
@@ -81,6 +84,18 @@ async fn is_here(client: &Client) -> bool {
     services.iter().any(answers)
 }
 
+/// Names servers of other users that were found and left alone: one may be what is looked for.
+async fn tell_left_alone(client: &Client) {
+    let listed = client.call_again::<Services>(&service::ListParams {}).await;
+    let services = listed.map(|listed| listed.services).unwrap_or_default();
+    let missing = services.iter().filter(|it| it.status.name == SERVICE);
+    let missing = missing.filter_map(|it| it.missing.as_deref());
+    let lines = missing.flat_map(str::lines);
+    for line in lines.filter(|line| names_distrusted(line)) {
+        Terminal::note(crate::render::words::one_line(line));
+    }
+}
+
 /// Installs the local model, if that is possible and wanted.
 async fn install(
     setting: Setting<'_>,
@@ -93,6 +108,7 @@ async fn install(
         client: setting.client,
         name: SERVICE,
     };
+    tell_left_alone(setting.client).await;
     // A daemon without such a service has nothing to offer.
     let Ok(plan) = site.plan().await else {
         return Err(advice::no_model("No model is configured yet."));
@@ -179,13 +195,15 @@ fn modest_words(model: &str) -> [String; 2] {
 }
 
 /// What a person was told or asked once in this home.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Notices {
+pub(super) struct Notices {
     /// That the local model is modest.
     modest: bool,
     /// Whether to install it, and they said no.
     declined: bool,
+    /// Which servers of this machine got a prompt, as it was said.
+    servers: Vec<String>,
 }
 
 impl Notices {
@@ -198,6 +216,19 @@ impl Notices {
         }
         let text = std::fs::read(&path).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Whether a line about a server was not said in this home yet; from now on it was.
+    pub(super) fn is_first_server(home: &Home, line: &str) -> bool {
+        let mut notices = Notices::read(home);
+        if notices.servers.iter().any(|known| known == line) {
+            return false;
+        }
+        notices.servers.push(line.to_owned());
+        let beyond = notices.servers.len().saturating_sub(SERVERS_MAX);
+        notices.servers.drain(..beyond);
+        notices.keep(home);
+        true
     }
 
     fn keep(self, home: &Home) {

@@ -11,12 +11,31 @@ fn what_was_said_once_is_remembered_and_a_broken_file_is_not_in_the_way() {
     assert_eq!(Notices::read(&home), Notices::default());
     let told = Notices {
         modest: true,
-        declined: false,
+        ..Notices::default()
     };
-    told.keep(&home);
+    told.clone().keep(&home);
     assert_eq!(Notices::read(&home), told);
     std::fs::write(home.notices(), "[").expect("writes");
     assert_eq!(Notices::read(&home), Notices::default());
+}
+
+#[test]
+fn each_server_is_named_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::at(folder.path());
+    home.ensure().expect("makes it");
+    let first = |line: &str| Notices::is_first_server(&home, line);
+    assert!(first("Asking a."));
+    assert!(!first("Asking a."));
+    assert!(first("Asking b.") && !first("Asking a."));
+    // A home of the former version remembers no servers.
+    std::fs::write(home.notices(), r#"{"modest":true,"declined":false}"#).expect("writes");
+    assert!(first("Asking a."));
+    assert!(Notices::read(&home).modest, "the rest is kept");
+    for number in 0..2 * SERVERS_MAX {
+        assert!(first(&format!("Asking {number}.")));
+    }
+    assert_eq!(Notices::read(&home).servers.len(), SERVERS_MAX);
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn house(folder: &std::path::Path, config: &str, services: &[(Served, Option<&Si
                 url: url.ok_or_else(failed)?,
                 name: params.name,
                 password: None,
+                server: None,
             })
         }
     });

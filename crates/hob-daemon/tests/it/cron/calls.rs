@@ -50,7 +50,7 @@ async fn a_call_that_proves_itself_becomes_a_run_with_its_payload_as_data() {
         .call::<Deliver>(&call("push", body, ("authorization", &bearer)))
         .await;
     let slot = slot.expect("is taken");
-    let key = slot.session_key.expect("a session");
+    let key = slot.slot.session_key.expect("a session");
     assert!(key.starts_with("webhook:push:"), "{key}");
     house.slots_when(SlotState::Ran, 1).await;
     let asked = &house.agent.tasks()[0];
@@ -65,7 +65,8 @@ async fn a_call_that_proves_itself_becomes_a_run_with_its_payload_as_data() {
     let once = call("push", "x", ("x-hob-signature", &signed));
     let first = caller.call::<Deliver>(&once).await.expect("is taken");
     let replayed = caller.call::<Deliver>(&once).await.expect("is taken");
-    assert_eq!(first.number, replayed.number);
+    assert_eq!(first.slot.number, replayed.slot.number);
+    assert!(!first.repeated && replayed.repeated);
     house.slots_when(SlotState::Ran, 2).await;
 
     for wrong in [

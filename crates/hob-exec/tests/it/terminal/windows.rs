@@ -80,7 +80,10 @@ fn opening(rig: &Rig, terminal: &Terminal, desktop: Desktop) -> Opening {
     Opening {
         name: terminal.session.name.clone(),
         folder: terminal.folder.clone(),
-        attach: rig.server.attach_argv(&terminal.session.name),
+        attach: rig
+            .server
+            .attach_argv(&terminal.session.name)
+            .expect("its folder is ours"),
         desktop,
         program: Some("xterm".to_owned()),
         setting: None,
@@ -117,7 +120,7 @@ async fn a_window_is_opened_seen_and_closed_and_others_stay() {
     // Somebody else's window on the same terminal.
     let mut foreign = Command::new("xterm")
         .args(["-display", &screen.name, "-T", "foreign", "-e"])
-        .args(rig.server.attach_argv("main"))
+        .args(rig.server.attach_argv("main").expect("its folder is ours"))
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -8,10 +8,12 @@ use crate::settings;
 use crate::tree::text::quoted;
 use hob_exec::handover;
 use hob_exec::tmux::Tmux;
+use hob_kit::home::check_socket_folder;
 use hob_kit::settings::Settings;
 use hob_wire::rooms::terminal::{List, ListParams};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 /// What makes a tmux refuse to show another one within it.
 const NESTING: [&str; 2] = ["TMUX", "TMUX_PANE"];
@@ -40,6 +42,9 @@ pub(super) async fn run(desk: &Desk<'_>) -> Result<(), Failure> {
     })?;
     let terminal = desk.ensure().await?;
     let found = desk.client.call_again::<List>(&ListParams {}).await?;
+    // What the daemon named a moment ago may have been replaced by another user since.
+    check_socket_folder(Path::new(&found.socket))
+        .map_err(|error| Failure::failed(error.to_string()))?;
     desk.context.terminal.flush()?;
     let arguments = [
         OsString::from("-S"),

@@ -2,6 +2,7 @@
 //! Invariant: whatever happens to the test, no process and no mount of it stays behind.
 
 use super::fault_build::binary;
+use super::http;
 use super::peer::Peer;
 use super::process::{Racer, Spoken, end, first_line, pid_of, wait};
 use rustix::process::{Signal, kill_process};
@@ -67,6 +68,18 @@ impl Rig {
 
     pub(crate) fn home(&self) -> &Path {
         &self.home
+    }
+
+    /// Gives the home a path of this many bytes.
+    pub(crate) fn stretch_home(&mut self, bytes: usize) -> &mut Rig {
+        let above = self.scratch.path().as_os_str().len() + 1;
+        let name = "h".repeat(
+            bytes
+                .checked_sub(above)
+                .expect("a folder that is short enough"),
+        );
+        self.home = self.scratch.path().join(name);
+        self
     }
 
     /// A folder beside the home that goes away with it.
@@ -301,6 +314,17 @@ impl Rig {
     pub(crate) fn peer(&self) -> Peer {
         Peer::authenticated(self.socket(), &self.token())
             .expect("the daemon takes its owner's token")
+    }
+
+    /// Calls a method over HTTP, where the socket cannot be reached: it must answer.
+    pub(crate) fn rpc(&self, method: &str, params: &Value) -> Value {
+        let bearer = format!("Authorization: Bearer {}", self.token());
+        let lines = [bearer.as_str(), "Content-Type: application/json"];
+        let path = format!("/api/rpc/{method}");
+        let reply = http::post(self.port(), &path, &lines, &params.to_string());
+        let reply = reply.expect("an answer");
+        assert_eq!(reply.status, 200, "{method}: {reply:?}");
+        reply.json()
     }
 
     /// A figure of `/proc/PID/status` in KiB, such as `VmRSS` or the peak `VmHWM`.

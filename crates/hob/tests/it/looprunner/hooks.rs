@@ -110,11 +110,15 @@ fn a_job_is_called_by_another_system() {
     );
     assert_ne!(one, two);
 
-    // As many other systems sign: the body alone, and a name for the delivery.
-    let signed = signed(&hook.secret, body);
-    let three = hook.slot(&[&signed, "X-GitHub-Delivery: d-1"], body);
-    assert_eq!(hook.slot(&[&signed, "X-GitHub-Delivery: d-1"], body), three);
-    let four = hook.slot(&[&signed, "X-GitHub-Delivery: d-2"], body);
+    // As many other systems sign: the body alone. The name of a delivery is not signed, so that
+    // the same body under another name is the same call.
+    let first = signed(&hook.secret, body);
+    let three = hook.slot(&[&first, "X-GitHub-Delivery: d-1"], body);
+    assert_eq!(hook.slot(&[&first, "X-GitHub-Delivery: d-1"], body), three);
+    assert_eq!(hook.slot(&[&first, "X-GitHub-Delivery: d-2"], body), three);
+    let body_after = r#"{"result":"red"}"#;
+    let second = signed(&hook.secret, body_after);
+    let four = hook.slot(&[&second, "X-GitHub-Delivery: d-1"], body_after);
     assert_eq!([one, two, three, four].len(), hook.slots().len());
 
     wrong(&hook, body);

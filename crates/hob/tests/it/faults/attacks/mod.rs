@@ -2,8 +2,13 @@
 
 mod binding;
 mod guesses;
+mod heads;
+mod hooks;
 mod hosts;
+mod memory;
 mod neighbours;
 mod origins;
 mod pages;
 mod scopes;
+mod servers;
+mod sockets;
