@@ -1,6 +1,7 @@
 //! The mind of hob: machines that decide and never act.
 //!
 //! - [`analysis`]: what a command's output says, and what in it deserves attention
+//! - [`command_line`]: a shell's command line, taken apart into the programs it starts
 //! - [`context`]: which turns of a history fit a model's window
 //! - [`excerpt`]: a text that is too long, by its ends
 //! - [`failover`]: what follows a failed model call
@@ -20,10 +21,12 @@
 //! - [`speech`]: a text in pieces to be spoken, and their sound in one file
 //! - [`terminal`]: what a terminal's bytes say: marks, the screen, what a command printed
 //! - [`turn`]: what an agent run does next
+//! - [`visible_text`]: names and commands that another party chose, with nothing hidden in them
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
 
 pub mod analysis;
+pub mod command_line;
 pub mod context;
 pub mod excerpt;
 pub mod failover;
@@ -43,3 +46,4 @@ pub mod service;
 pub mod speech;
 pub mod terminal;
 pub mod turn;
+pub mod visible_text;

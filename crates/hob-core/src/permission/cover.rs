@@ -7,6 +7,7 @@
 use super::facts::{Argument, Facts};
 use super::pattern::{Pattern, STARS_MAX, Star};
 use super::place::{Host, HostPattern, Place, folder};
+use super::refused_command::RefusedCommand;
 use super::rules::Scene;
 use hob_wire::rule::{Rule, Terms};
 use hob_wire::work::{NeedKind, Reach, RuleDecision};
@@ -36,6 +37,8 @@ pub(super) struct Reading {
     /// The id of its session.
     pub(super) session: Option<String>,
     pub(super) matches: Vec<(String, Pattern)>,
+    /// Of a rule that denies or asks: its patterns as command lines are compared with them.
+    refused: Vec<RefusedCommand>,
     pub(super) folder: Option<Vec<String>>,
     path: Option<Vec<String>>,
     host: Option<HostPattern>,
@@ -133,8 +136,13 @@ impl Reading {
         let terms = &rule.terms;
         let matches = terms.matches.iter();
         let matches = matches.map(|(argument, text)| (argument.clone(), Pattern::new(text)));
+        let matches: Vec<(String, Pattern)> = matches.collect();
+        let patterns = matches.iter().map(|(_, pattern)| pattern);
+        let refuses = terms.decision != RuleDecision::Allow;
+        let refused = patterns.filter(|_| refuses).map(RefusedCommand::of);
         Some(Reading {
-            matches: matches.collect(),
+            refused: refused.collect(),
+            matches,
             path: terms.path.as_deref().and_then(folder),
             folder: terms.folder.as_deref().and_then(folder),
             host: terms.host.as_deref().and_then(HostPattern::of),
@@ -159,8 +167,9 @@ impl Reading {
         }
         let strict = terms.decision == RuleDecision::Allow;
         let mut fit = Fit::Yes;
-        for (name, pattern) in &self.matches {
-            fit = fit.min(fit_argument(pattern, facts.argument(name), strict));
+        for (index, (name, pattern)) in self.matches.iter().enumerate() {
+            let refused = self.refused.get(index);
+            fit = fit.min(fit_argument(pattern, refused, facts.argument(name)));
         }
         if let Some(folder) = &self.path {
             fit = fit.min(fit_paths(folder, &facts.paths, strict));
@@ -259,11 +268,28 @@ fn fits_tool(pattern: &str, facts: &Facts<'_>) -> bool {
     }
 }
 
-fn fit_argument(pattern: &Pattern, argument: Option<&Argument<'_>>, strict: bool) -> Fit {
+/// How a pattern fits an argument; `refused` is the pattern of a rule that denies or asks.
+fn fit_argument(
+    pattern: &Pattern,
+    refused: Option<&RefusedCommand>,
+    argument: Option<&Argument<'_>>,
+) -> Fit {
+    let strict = refused.is_none();
     let yes = |fits: bool| if fits { Fit::Yes } else { Fit::No };
     let Some(argument) = argument else {
         return yes(pattern.literal() == Some(""));
     };
+    if let (Some(refused), Some(NeedKind::Command)) = (refused, argument.kind) {
+        if !argument.is_text {
+            let fits = argument
+                .texts
+                .iter()
+                .any(|it| pattern.fits(it, Star::Anything));
+            return if fits { Fit::Yes } else { Fit::Open };
+        }
+        let command = argument.texts.first().map_or("", |text| text);
+        return refused.fit(pattern, command, argument.command_line());
+    }
     let star = match (strict, argument.kind) {
         (true, Some(NeedKind::Command)) => Star::Words,
         (true, Some(NeedKind::Host)) => Star::Address,

@@ -3,9 +3,11 @@
 
 use super::canonical::canonical;
 use super::place::{Host, Place, path_of};
+use crate::command_line::CommandLine;
 use hob_wire::work::{NeedKind, Tier, ToolContext, ToolSpec};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// The value of a network switch that opens this machine's own network.
 const HOST_NETWORK: &str = "host";
@@ -39,6 +41,10 @@ pub(super) struct Argument<'c> {
     pub(super) texts: Vec<Cow<'c, str>>,
     /// A path that goes up on its way.
     pub(super) crooked: bool,
+    /// It came as a text, not as a list or a number.
+    pub(super) is_text: bool,
+    /// Taken apart when a rule first needs it.
+    command_line: OnceCell<CommandLine>,
 }
 
 impl<'c> Facts<'c> {
@@ -134,6 +140,8 @@ impl<'c> Argument<'c> {
             kind,
             texts: Vec::new(),
             crooked: false,
+            is_text: value.is_string(),
+            command_line: OnceCell::new(),
         };
         match value {
             Value::String(text) => argument.texts.push(Cow::Borrowed(text)),
@@ -143,6 +151,12 @@ impl<'c> Argument<'c> {
             argument.add_ways(text, context.workspace.as_deref());
         }
         argument
+    }
+
+    /// Its text as a shell would take it apart.
+    pub(super) fn command_line(&self) -> &CommandLine {
+        let line = self.texts.first().map_or("", |text| text);
+        self.command_line.get_or_init(|| CommandLine::parse(line))
     }
 
     fn add_ways(&mut self, text: &str, workspace: Option<&str>) {

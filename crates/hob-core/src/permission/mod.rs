@@ -2,7 +2,8 @@
 //! an answer becomes a ticket, a ticket becomes an [`Approved`] call, once.
 //!
 //! - [`decide`]: what the rules say of a call; [`RuleBook`] holds the stored ones
-//! - `facts`, `place`, `pattern`, `cover`: what a call names, and whether a rule covers it
+//! - `facts`, `place`, `pattern`, `program_place`, `refused_command`, `cover`: what a call names,
+//!   and whether a rule covers it
 //! - [`offers`], [`offer`], [`grant`]: which rule an answer would store
 //! - [`sentence`], [`preview`], [`preview_of_change`]: what a person is shown, with nothing hidden in it
 //! - [`Book`]: open questions and unused tickets
@@ -28,6 +29,8 @@ mod fixture_tests;
 mod offers;
 mod pattern;
 mod place;
+mod program_place;
+mod refused_command;
 mod rulebook;
 mod rules;
 mod shown;

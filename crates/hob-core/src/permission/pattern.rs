@@ -2,18 +2,22 @@
 //! is. Pure.
 //!
 //! Invariants: without a `*` a pattern fits one text and no other; a `*` in a command of a rule
-//! that allows fits plain words only, never a sign that a shell could understand as more.
+//! that allows fits plain words only, never a sign that a shell could understand as more; where
+//! the program is named, such a `*` fits no space, `/` or `=` either.
+
+use super::program_place::{ProgramPlace, StarPlace};
+use crate::command_line::Spelling;
 
 /// Stars of one pattern.
 pub(super) const STARS_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
-    pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+pub(super) enum Piece {
     Text(String),
     Star,
 }
@@ -72,10 +76,11 @@ impl Pattern {
         if let Some(text) = self.literal() {
             return text == value;
         }
-        if let Some(Piece::Text(text)) = self.pieces.first()
-            && !value.starts_with(text.as_str())
-        {
+        if !value.starts_with(self.beginning()) {
             return false;
+        }
+        if star == Star::Words {
+            return self.fits_command(value);
         }
         // The places of `value` that the pieces so far can end at. Every way is kept, because a
         // star that may not cross a sign could fail where another way would not.
@@ -92,6 +97,85 @@ impl Pattern {
             };
         }
         ends[value.len()]
+    }
+
+    /// The text before its first star.
+    pub(super) fn beginning(&self) -> &str {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text,
+            Some(Piece::Star) | None => "",
+        }
+    }
+
+    /// Whether it fits the whole of a command line, with stars that stand for plain words.
+    fn fits_command(&self, line: &str) -> bool {
+        let mut ends = vec![false; line.len() + 1];
+        ends[0] = true;
+        let mut place = ProgramPlace::default();
+        for (index, piece) in self.pieces.iter().enumerate() {
+            ends = match piece {
+                Piece::Text(text) => {
+                    place.take_text(text);
+                    after_text(&ends, line, text)
+                }
+                Piece::Star => {
+                    let next = self.pieces.get(index + 1);
+                    let next_is_blank =
+                        matches!(next, Some(Piece::Text(text)) if text.starts_with([' ', '\t']));
+                    match place.take_star() {
+                        StarPlace::Arguments => after_star(&ends, line, is_plain),
+                        // An empty first word would make the next one the program.
+                        StarPlace::Program { begins: true } if next_is_blank => {
+                            let first = after_letter(&ends, line, is_of_program);
+                            after_star(&first, line, is_of_program)
+                        }
+                        StarPlace::Program { .. } => after_star(&ends, line, is_of_program),
+                    }
+                }
+            };
+        }
+        ends[line.len()] && !place.covers_nothing()
+    }
+
+    /// Whether it fits a stretch of a taken-apart line, from a command's beginning to a command's
+    /// end.
+    pub(super) fn fits_commands(&self, line: &Spelling) -> bool {
+        let text = line.text.as_str();
+        let begins = |start: &&usize| text[**start..].starts_with(self.beginning());
+        if let Some(literal) = self.literal() {
+            let is_end = |at: usize| line.ends.binary_search(&at).is_ok();
+            let mut starts = line.starts.iter().filter(begins);
+            return starts.any(|start| is_end(start + literal.len()));
+        }
+        let mut ends = vec![false; text.len() + 1];
+        let mut any = false;
+        for start in line.starts.iter().filter(begins) {
+            ends[*start] = true;
+            any = true;
+        }
+        if !any {
+            return false;
+        }
+        for piece in &self.pieces {
+            ends = match piece {
+                Piece::Text(piece) => after_text(&ends, text, piece),
+                Piece::Star => after_star(&ends, text, |_| true),
+            };
+        }
+        line.ends.iter().any(|end| ends[*end])
+    }
+
+    /// Whether it could fit a stretch of a line that is known only when the line runs.
+    pub(super) fn may_fit_commands(&self, line: &Spelling) -> bool {
+        let beginning = self.beginning();
+        line.starts.iter().any(|start| {
+            let next = line.unknown.partition_point(|at| at < start);
+            let Some(unknown) = line.unknown.get(next) else {
+                return false;
+            };
+            let known = &line.text[*start..*unknown];
+            known.starts_with(beginning) || beginning.starts_with(known)
+        })
     }
 }
 
@@ -130,6 +214,12 @@ fn is_plain(letter: char) -> bool {
         || (!letter.is_ascii() && !letter.is_control() && !letter.is_whitespace())
 }
 
+/// Signs that a `*` stands for where the program is named: it stays in its folder, assigns nothing
+/// and ends with the word.
+fn is_of_program(letter: char) -> bool {
+    is_plain(letter) && !matches!(letter, ' ' | '/' | '=' | '%')
+}
+
 fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_')
 }
@@ -139,6 +229,16 @@ fn after_text(ends: &[bool], value: &str, text: &str) -> Vec<bool> {
     for (place, _) in ends.iter().enumerate().filter(|(_, end)| **end) {
         if value[place..].starts_with(text) {
             next[place + text.len()] = true;
+        }
+    }
+    next
+}
+
+fn after_letter(ends: &[bool], value: &str, stands_for: impl Fn(char) -> bool) -> Vec<bool> {
+    let mut next = vec![false; ends.len()];
+    for (place, letter) in value.char_indices() {
+        if ends[place] && stands_for(letter) {
+            next[place + letter.len_utf8()] = true;
         }
     }
     next

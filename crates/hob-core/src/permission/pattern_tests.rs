@@ -90,6 +90,118 @@ fn a_star_in_a_command_is_words() {
 }
 
 #[test]
+fn a_star_in_a_program_stays_in_its_word_and_folder() {
+    for (pattern, covered, not_covered) in [
+        (
+            "uptime*",
+            &["uptime", "uptimed", "uptime2", "uptime-x"][..],
+            &[
+                "uptime=1 touch /x",
+                "uptime=1",
+                "uptimed/evil.sh",
+                "uptime/../evil.sh",
+                "uptime -p",
+                "uptime ",
+                " uptime",
+                "uptime\tx",
+                "uptime\nx",
+                "uptime\u{a0}x",
+                "uptime~",
+                "uptime$x",
+                "uptime`x`",
+                "uptime'x'",
+                "uptime\\x",
+                "uptime?",
+                "uptime\u{0}",
+            ][..],
+        ),
+        (
+            "uptime",
+            &["uptime"],
+            &["uptime -p", "uptime ", "x=1 uptime"],
+        ),
+        (
+            "uptime *",
+            &["uptime -p", "uptime a/b=c"],
+            &["uptime", "uptimed x", "x=1 uptime -p", " uptime -p"],
+        ),
+        ("*", &["ls", ""], &["ls -l", "/bin/ls", "x=1", "./ls", "%1"]),
+        (
+            "* *",
+            &["ls -l", "ls /tmp"],
+            &["/bin/ls -l", " /bin/ls", "  ls", "x=1 ls", "./x y", "a/b c"],
+        ),
+        (
+            "* foo",
+            &["a foo"],
+            &[" foo", "a/b foo", "x=1 foo", "a b foo"],
+        ),
+        (
+            "./build.sh *",
+            &["./build.sh all"],
+            &["./build.sh", "../build.sh x"],
+        ),
+        (
+            "./scripts/*",
+            &["./scripts/a.sh"],
+            &["./scripts/a/b.sh", "./scripts/a b"],
+        ),
+        (
+            "ls; *",
+            &["ls; pwd"],
+            &["ls; ./x", "ls; x=1", "ls; a b", "ls; /bin/x"],
+        ),
+        (
+            "ls; * *",
+            &["ls; a b/c"],
+            &["ls;  /bin/x", "ls; x=1 y", "ls; ./x y"],
+        ),
+        ("ls | *", &["ls | wc"], &["ls | ./wc"]),
+        ("(*", &["(ls"], &["(./ls"]),
+        (
+            "if * ; then",
+            &["if ls ; then"],
+            &["if ./ls ; then", "if  ; then"],
+        ),
+        ("time * x", &["time ls x"], &["time ./ls x"]),
+        ("echo $(* x)", &[], &["echo $(./y x)", "echo $(a=1 x)"]),
+        (
+            "'my *' x",
+            &["'my prog' x"],
+            &["'my /prog' x", "'my a b' x"],
+        ),
+        ("my\\\\ * x", &["my\\ prog x"], &["my\\ ../prog x"]),
+        // Something other than a program stands first.
+        ("A=1 make *", &[], &["A=1 make x"]),
+        ("A*=1 make", &[], &["A=1 make"]),
+        ("A=*", &[], &["A=1", "A="]),
+        ("make; A=1 *", &[], &["make; A=1 x"]),
+        (">f * x", &[], &[">f ls x"]),
+        ("2>f * x", &[], &["2>f ls x"]),
+        ("< f *", &[], &["< f ls"]),
+        // Behind the program they are arguments.
+        ("make A=1 *", &["make A=1 x"], &[]),
+        ("env A=1 make *", &["env A=1 make x"], &[]),
+        ("ls 2>&1 | *", &["ls 2>&1 | wc"], &["ls 2>&1 | ./wc"]),
+        // A whole line that was allowed word for word stays so.
+        ("A=1 make", &["A=1 make"], &["A=2 make"]),
+    ] {
+        for command in covered {
+            assert!(
+                fits(pattern, command, Star::Words),
+                "{pattern:?} {command:?}"
+            );
+        }
+        for command in not_covered {
+            assert!(
+                !fits(pattern, command, Star::Words),
+                "{pattern:?} {command:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_star_in_a_host_ends_with_it() {
     let pattern = "https://*.example.org/*";
     for (value, expected) in [
@@ -123,6 +235,19 @@ proptest! {
         // The pattern names no such sign, so a value with one is never covered.
         let value = format!("{before}{sign}{after}");
         prop_assert!(!Pattern::new(&pattern).fits(&value, Star::Words));
+    }
+
+    /// Whatever a star in the first word stands for, it names one program of the same folder.
+    #[test]
+    fn a_first_star_names_one_program(
+        pattern in "[ab]{0,2}\\*[ab*]{0,2}( [ab*]{0,3})?",
+        line in "[ab=/ %.]{0,8}",
+    ) {
+        if Pattern::new(&pattern).fits(&line, Star::Words) {
+            let first = line.split(' ').next().unwrap_or_default();
+            prop_assert!(!first.contains(['/', '=', '%']), "{pattern:?} {line:?}");
+            prop_assert!(!first.is_empty() || !line.contains(' '), "{pattern:?} {line:?}");
+        }
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //! A rule lies where the calls it could cover look for it: under its tool, then under its run,
 //! session or folder, and, where one of its patterns fits a single text, under that text. A call
 //! looks into the few places that are its own, so that ten thousand rules cost no more than ten.
+//! A command can be spelt in many ways, so rules that deny or ask for one command are all looked at.
 
 use super::cover::{Fit, Reading};
 use super::facts::Facts;
 use super::place::folder;
 use super::rules::Scene;
 use hob_wire::rule::Rule;
-use hob_wire::work::{Reach, RuleDecision};
+use hob_wire::work::{NeedKind, Reach, RuleDecision};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ enum Subject {
 struct Shelf {
     /// By an argument and the one text it must be.
     exact: BTreeMap<String, BTreeMap<String, Vec<Arc<Reading>>>>,
+    /// Those of `exact` that deny or ask, by the argument alone.
+    refusals: BTreeMap<String, Vec<Arc<Reading>>>,
     open: Vec<Arc<Reading>>,
 }
 
@@ -74,6 +77,10 @@ impl RuleBook {
         let found = subjects.or_default().entry(subject).or_default();
         let place = match literal(&reading) {
             Some((argument, text)) => {
+                if reading.rule.terms.decision != RuleDecision::Allow {
+                    let refusals = found.refusals.entry(argument.to_owned());
+                    refusals.or_default().push(Arc::clone(&reading));
+                }
                 let texts = found.exact.entry(argument.to_owned()).or_default();
                 texts.entry(text.to_owned()).or_default()
             }
@@ -175,7 +182,10 @@ impl Shelf {
                 texts.flatten()
             })
         });
-        exact.chain(&self.open)
+        let commands = facts.arguments.iter();
+        let commands = commands.filter(|it| it.kind == Some(NeedKind::Command));
+        let refusals = commands.filter_map(|it| self.refusals.get(it.name));
+        exact.chain(refusals.flatten()).chain(&self.open)
     }
 
     fn take_off(&mut self, reading: &Arc<Reading>) {
@@ -189,6 +199,12 @@ impl Shelf {
                     texts.retain(|_, readings| !readings.is_empty());
                     if texts.is_empty() {
                         self.exact.remove(argument);
+                    }
+                }
+                if let Some(readings) = self.refusals.get_mut(argument) {
+                    readings.retain(other);
+                    if readings.is_empty() {
+                        self.refusals.remove(argument);
                     }
                 }
             }

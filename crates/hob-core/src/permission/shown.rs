@@ -5,9 +5,9 @@
 //! itself; every text is bounded, and a cut says how much is missing.
 
 use super::canonical::canonical;
+use crate::visible_text::visible_exactly as escaped;
 use hob_wire::work::{ToolContext, ToolSpec};
 use serde_json::Value;
-use std::fmt::Write;
 
 /// Letters of one argument in the sentence.
 const ARGUMENT_CHARS_MAX: usize = 200;
@@ -97,96 +97,6 @@ fn bounded(text: &str, chars_max: usize) -> String {
             format!("{}… ({more} more characters)", &text[..cut])
         }
     }
-}
-
-/// Text with every deceiving character as `\u{…}` and every backslash doubled.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut word = String::new();
-    for letter in text.chars() {
-        if letter.is_alphanumeric() && !is_hidden(letter) {
-            word.push(letter);
-            continue;
-        }
-        push_word(&mut out, &mut word);
-        match letter {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            other if is_hidden(other) || imitates_a_sign(other) => escape(&mut out, other),
-            other => out.push(other),
-        }
-    }
-    push_word(&mut out, &mut word);
-    out
-}
-
-/// A word in plain ASCII, or plainly of another script, stands as it is. One that mixes ASCII with
-/// letters that look like it, or is made of such letters alone, shows each of them.
-fn push_word(out: &mut String, word: &mut String) {
-    let imitating = word.chars().any(imitates_a_letter);
-    let has_ascii = word.chars().any(|letter| letter.is_ascii_alphanumeric());
-    let honest = |letter: char| !letter.is_ascii() && !imitates_a_letter(letter);
-    let deceives = imitating && (has_ascii || !word.chars().any(honest));
-    for letter in word.chars() {
-        if is_styled(letter) || (deceives && imitates_a_letter(letter)) {
-            escape(out, letter);
-        } else {
-            out.push(letter);
-        }
-    }
-    word.clear();
-}
-
-fn escape(out: &mut String, letter: char) {
-    // Writing to a text cannot fail.
-    let _ = write!(out, "\\u{{{:x}}}", u32::from(letter));
-}
-
-/// Characters that are not seen, or that move what is.
-fn is_hidden(letter: char) -> bool {
-    letter.is_control()
-        || (letter.is_whitespace() && letter != ' ')
-        || matches!(letter,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{10ffff}')
-        // Marks that stack on the letter before them.
-        || matches!(letter, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
-            | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
-}
-
-/// Signs that look like one of ASCII: slashes, dots, dashes, quotes.
-fn imitates_a_sign(letter: char) -> bool {
-    matches!(letter,
-        '\u{2010}'..='\u{2015}' | '\u{2018}'..='\u{201f}' | '\u{2024}' | '\u{2044}' | '\u{2212}'
-        | '\u{2215}' | '\u{2216}' | '\u{2223}' | '\u{2236}' | '\u{29f5}' | '\u{29f8}' | '\u{29f9}'
-        | '\u{2cb}' | '\u{2ca}' | '\u{37e}' | '\u{387}' | '\u{589}' | '\u{5c3}' | '\u{701}'
-        | '\u{a789}' | '\u{fe52}' | '\u{fe68}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}'
-        | '\u{ff3b}'..='\u{ff40}' | '\u{ff5b}'..='\u{ff5e}')
-}
-
-/// ASCII letters and digits in another dress.
-fn is_styled(letter: char) -> bool {
-    matches!(letter, '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}'
-        | '\u{1d400}'..='\u{1d7ff}' | '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f189}'
-        | '\u{2100}'..='\u{214f}')
-}
-
-/// Letters of other scripts that look like one of ASCII.
-fn imitates_a_letter(letter: char) -> bool {
-    const LIKE_ASCII: &str = concat!(
-        // Cyrillic
-        "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХУІЈЅԌԜ",
-        // Greek
-        "οανρυικχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-        // Armenian, Latin beyond ASCII, Cherokee
-        "օոսցհզԼՏՍɑɡıſʟɩƖᎠᎡᎢᎪᎬᎳᎷᎻᏀᏃᏎᏔᏙᏚᏞᏟᏢᏦᏴ"
-    );
-    LIKE_ASCII.contains(letter)
 }
 
 #[cfg(test)]

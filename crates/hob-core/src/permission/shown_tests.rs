@@ -1,6 +1,7 @@
 //! Nothing hides in what a person is shown.
 
 use super::*;
+use crate::visible_text::is_hidden;
 use hob_wire::work::{Effect, Tier};
 use proptest::prelude::*;
 use serde_json::json;

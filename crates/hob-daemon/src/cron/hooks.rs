@@ -106,7 +106,7 @@ impl Shared {
         }
         let key = self.hooks.get().await?;
         let secret = hook::secret(key, &row.id, &row.nonce);
-        self.parts.mask.add(&open.secret);
+        self.parts.mask.add(&secret);
         Ok(HookSecret {
             path: format!("/hooks/{}", row.terms.name),
             secret,

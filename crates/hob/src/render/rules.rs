@@ -4,6 +4,7 @@ use super::table::Table;
 use super::words::one_line;
 use super::{Screen, Tone, moment, runs};
 use crate::tree::text::quoted;
+use hob_core::visible_text::deceives;
 use hob_wire::rooms::permission::{Mode, Reach, Rule, Rules, Terms};
 use std::fmt::Write;
 
@@ -160,7 +161,7 @@ pub fn add_words(terms: &Terms) -> Vec<String> {
 
 /// A value as a shell takes it, whatever is in it; what would not show is spelt out.
 fn shell_word(value: &str) -> String {
-    if !value.chars().any(char::is_control) {
+    if !deceives(value) {
         return quoted(value);
     }
     let mut out = "$'".to_owned();
@@ -170,8 +171,13 @@ fn shell_word(value: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             // Writing to a string cannot fail.
-            control if control.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            other if !other.is_ascii() || other.is_control() => {
+                let code = u32::from(other);
+                let _ = if code > 0xffff {
+                    write!(out, "\\U{code:08x}")
+                } else {
+                    write!(out, "\\u{code:04x}")
+                };
             }
             shown => out.push(shown),
         }

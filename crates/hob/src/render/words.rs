@@ -1,4 +1,10 @@
 //! Words: how names are spelt, how wide text is, and what of it may reach a terminal.
+//!
+//! Text from outside reaches a terminal by one of three functions: [`one_line`] for names, labels
+//! and arguments, in which nothing may hide or pass for another letter; [`many_lines`] and
+//! [`harmless`] for prose, which keeps its emoji and its foreign words.
+
+use hob_core::visible_text::visible;
 
 /// `sessionKey` as a flag: `session-key`.
 pub fn kebab(name: &str) -> String {
@@ -43,27 +49,21 @@ fn separated(name: &str, separator: char) -> String {
     out
 }
 
-/// Text from outside on one line: control characters, which could move a terminal's cursor or
-/// hide text, become visible spaces or marks.
+/// A name, a label or an argument from outside, on one line: what is not seen, moves a cursor or
+/// passes for another letter is shown as `\u{200b}`.
 pub fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '\n' | '\r' | '\t' => ' ',
-            hidden if is_hidden(hidden) => '\u{fffd}',
-            shown => shown,
-        })
-        .collect()
+    visible(&text.replace(['\n', '\r', '\t'], " "))
 }
 
-/// Text from outside on several lines, made harmless line by line.
+/// Prose from outside on several lines, made harmless line by line.
 pub fn many_lines(text: &str) -> Vec<String> {
     let lines = text
         .lines()
-        .map(|line| one_line(&line.replace('\t', "    ")));
+        .map(|line| harmless(&line.replace('\t', "    ")));
     lines.collect()
 }
 
-/// Text from outside with its lines and tabs, but nothing that moves a cursor or hides text.
+/// Prose from outside with its lines and tabs, but nothing that moves a cursor or hides text.
 pub fn harmless(text: &str) -> String {
     text.chars()
         .filter(|letter| *letter != '\r')

@@ -1,0 +1,191 @@
+//! A shell's command line, taken apart into the programs it starts. Pure.
+//!
+//! Rules that deny or ask compare their patterns with every program of a line, however the line
+//! spells it: behind `;` or `|`, in a subshell, in quotes, by its path, behind `sudo` or `env`.
+//! The grammar is that of bash. What cannot be taken apart (substitutions, `sh -c`, `eval`,
+//! aliases) makes the line *opaque*: it may then start any program.
+//!
+//! - `lexer`: characters to words and operators, without quotes
+//! - `grammar`: words and operators to simple commands
+//! - `wrappers`: the program behind `env`, `sudo`, `timeout`, …
+//! - `programs`: programs and builtins that run what their arguments or their input say
+//!
+//! Invariants: taking a line apart never fails and is linear in its length; a line that is not
+//! opaque starts no program by its own words but those found in it. What a script, `make` or any
+//! other started program does is not visible here.
+
+mod grammar;
+mod lexer;
+mod programs;
+mod wrappers;
+
+use grammar::SimpleCommand;
+use lexer::Word;
+use wrappers::Inner;
+
+/// Bytes of a line that are looked at; a longer line is opaque.
+const LINE_BYTES_MAX: usize = 128 * 1024;
+
+/// A line, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Each program as the line names it: `/bin/rm x`.
+    pub as_written: Spelling,
+    /// Each program by its file name: `rm x`.
+    pub by_name: Spelling,
+    /// The line may start programs that were not found in it.
+    pub is_opaque: bool,
+    /// A quote, a substitution or a here-document is not closed.
+    pub is_unfinished: bool,
+    /// It has groups or words of the grammar (`if`, `{`), which stand in neither spelling.
+    pub has_grammar: bool,
+}
+
+/// The commands of a line in one spelling: words without quotes, one space between them, each
+/// command's redirections behind its words, ` ; ` and the like between commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spelling {
+    pub text: String,
+    /// Byte positions where a command begins: at its assignments, its program, and the program
+    /// that a wrapper starts.
+    pub starts: Vec<usize>,
+    /// Byte positions where a command ends: behind its words, and behind its redirections.
+    pub ends: Vec<usize>,
+    /// Byte positions from which the text is not known before the line runs: variables, patterns
+    /// of file names. The text there is as it was written.
+    pub unknown: Vec<usize>,
+}
+
+impl CommandLine {
+    pub fn parse(line: &str) -> CommandLine {
+        if line.len() > LINE_BYTES_MAX {
+            return CommandLine {
+                is_opaque: true,
+                ..CommandLine::default()
+            };
+        }
+        let lexed = lexer::lex(line);
+        let parsed = grammar::parse(lexed.tokens);
+        let mut out = CommandLine {
+            is_opaque: lexed.is_opaque || parsed.is_opaque,
+            is_unfinished: lexed.is_unfinished,
+            has_grammar: parsed.has_grammar,
+            ..CommandLine::default()
+        };
+        for command in &parsed.commands {
+            out.push(command);
+        }
+        out
+    }
+
+    fn push(&mut self, command: &SimpleCommand) {
+        let programs = self.programs_of(command);
+        for spelling in [&mut self.as_written, &mut self.by_name] {
+            if !spelling.text.is_empty() {
+                spelling.text.push(' ');
+            }
+            if !command.assignments.is_empty() {
+                spelling.starts.push(spelling.text.len());
+            }
+            for (index, word) in command.assignments.iter().enumerate() {
+                if index > 0 {
+                    spelling.text.push(' ');
+                }
+                spelling.push(word, &word.text);
+            }
+        }
+        for (index, word) in command.words.iter().enumerate() {
+            let is_program = programs.at.binary_search(&index).is_ok();
+            let name = if is_program {
+                word.file_name()
+            } else {
+                &word.text
+            };
+            let spellings = [&mut self.as_written, &mut self.by_name];
+            for (spelling, text) in spellings.into_iter().zip([&word.text[..], name]) {
+                if index > 0 || !command.assignments.is_empty() {
+                    spelling.text.push(' ');
+                }
+                if is_program {
+                    spelling.starts.push(spelling.text.len());
+                }
+                spelling.push(word, text);
+            }
+        }
+        for spelling in [&mut self.as_written, &mut self.by_name] {
+            if programs.more_arguments {
+                spelling.text.push(' ');
+                spelling.unknown.push(spelling.text.len());
+            }
+            spelling.end_command(command);
+        }
+    }
+
+    /// Which words of a command name programs; notes what makes the line opaque.
+    fn programs_of(&mut self, command: &SimpleCommand) -> Programs {
+        self.is_opaque |= command.assignments.iter().any(Word::names_substitution);
+        let mut programs = Programs::default();
+        let mut next = (!command.words.is_empty()).then_some(0);
+        while let Some(at) = next {
+            programs.at.push(at);
+            let (program, arguments) = (&command.words[at], &command.words[at + 1..]);
+            self.is_opaque |= program.hides_its_file_name();
+            self.is_opaque |= programs::may_run_others(program.file_name(), arguments);
+            let Inner {
+                at: inner,
+                is_clear,
+                more_arguments,
+            } = wrappers::inner(program.file_name(), arguments);
+            self.is_opaque |= !is_clear;
+            programs.more_arguments |= more_arguments;
+            next = inner.map(|inner| at + 1 + inner);
+        }
+        programs
+    }
+}
+
+/// The programs of one simple command.
+#[derive(Default)]
+struct Programs {
+    /// Indexes of words, in order: a wrapper comes before what it starts.
+    at: Vec<usize>,
+    /// The last one gets arguments that the line does not name (`xargs`).
+    more_arguments: bool,
+}
+
+impl Spelling {
+    /// All commands, without an operator behind the last one.
+    pub fn commands(&self) -> &str {
+        &self.text[..self.ends.last().copied().unwrap_or(0)]
+    }
+
+    fn push(&mut self, word: &Word, text: &str) {
+        if let Some(at) = word.unknown_at {
+            // A file name is the end of its word, so its unknown part begins later or at once.
+            let cut = word.text.len() - text.len();
+            self.unknown.push(self.text.len() + at.saturating_sub(cut));
+        }
+        self.text.push_str(text);
+    }
+
+    fn end_command(&mut self, command: &SimpleCommand) {
+        self.ends.push(self.text.len());
+        for redirect in &command.redirects {
+            self.text.push(' ');
+            self.text.push_str(&redirect.sign);
+            if !redirect.sign.ends_with('&') {
+                self.text.push(' ');
+            }
+            self.push(&redirect.target, &redirect.target.text);
+        }
+        self.ends.push(self.text.len());
+        if !command.operator.is_empty() {
+            self.text.push(' ');
+            self.text.push_str(command.operator);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "command_line_tests.rs"]
+mod tests;
