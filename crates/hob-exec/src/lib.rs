@@ -6,6 +6,8 @@
 //! - [`output`]: what a child prints, bounded in memory and on disk
 //! - [`environment`]: the few variables a child inherits
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
+//! - [`protected_paths`]: what starts by itself; [`workspace_scan`]: where that lies in a
+//!   workspace; [`home_view`]: a workspace that holds the person's home folder
 //! - [`order`]: what the daemon and the shim say to each other
 //! - [`handover`]: this very process becomes another program
 //! - [`tmux`]: terminals that a person shares with hob; [`windows`]: of the desktop, on them;
@@ -24,22 +26,27 @@ pub mod child;
 pub mod detached;
 pub mod environment;
 pub mod error;
+mod git_config;
 pub mod handover;
+pub mod home_view;
 pub mod level;
 pub mod order;
 pub mod output;
 mod paths;
 pub mod plan;
 pub mod programs;
+pub mod protected_paths;
 pub mod shim;
 pub mod spawner;
 pub mod tmux;
 mod watcher;
 pub mod windows;
+pub mod workspace_scan;
 
 pub use child::{Child, Exit};
 pub use error::ExecError;
 pub use level::{Facts, Level};
-pub use plan::{Feed, Limits, Plan, Policy, Stdin, Walls};
+pub use plan::{BoundFile, Feed, Limits, Plan, Policy, Stdin, Walls};
 pub use programs::look_up;
+pub use shim::{LeftBehind, Quarantined};
 pub use spawner::{ProcessId, Spawner, SpawnerParts};

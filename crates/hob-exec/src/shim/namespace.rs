@@ -39,7 +39,7 @@ pub(super) fn furnish(policy: &Policy, limits: &Limits) -> io::Result<()> {
         tmpfs(&folder, &format!("size={},mode=1777", limits.tmp_bytes))?;
     }
     for (held, path) in &granted {
-        std::fs::create_dir_all(path)?;
+        make_mount_point(held, path)?;
         let source = format!("/proc/self/fd/{}", held.as_raw_fd());
         rustix::mount::mount_bind_recursive(source, path)?;
     }
@@ -90,11 +90,25 @@ fn hold_covered(policy: &Policy) -> io::Result<Vec<(OwnedFd, PathBuf)>> {
     };
     let trees = policy.read.iter().chain(&policy.write).filter(covered);
     let hold = |path: &PathBuf| {
-        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let held = rustix::fs::open(path, flags, Mode::empty())?;
         Ok((held, path.clone()))
     };
     trees.map(hold).collect()
+}
+
+/// Makes what a granted file or folder is mounted on.
+fn make_mount_point(held: &OwnedFd, path: &Path) -> io::Result<()> {
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(held)?.st_mode);
+    if kind.is_dir() {
+        return std::fs::create_dir_all(path);
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    // It may be there already, in a folder that was granted before.
+    options.append(true).create(true).open(path).map(drop)
 }
 
 fn tmpfs(path: &Path, options: &str) -> io::Result<()> {
@@ -106,7 +120,7 @@ fn tmpfs(path: &Path, options: &str) -> io::Result<()> {
 
 /// Makes a mount read-only. Flags it has already must be said again: in a user namespace they may
 /// not be taken away.
-fn read_only(path: &Path) -> io::Result<()> {
+pub(super) fn read_only(path: &Path) -> io::Result<()> {
     let has = rustix::fs::statvfs(path)?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY;
     for (found, kept) in [

@@ -3,7 +3,7 @@
 //! Invariant: between the fork and the program stands every wall of the level; if one fails, the
 //! program never runs and the failure has a sentence.
 
-use super::{bubblewrap, cage, cage::Cage, landlock, limits, namespace, seccomp, sys};
+use super::{bound_files, bubblewrap, cage, cage::Cage, landlock, limits, namespace, seccomp, sys};
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
 use crate::order::Order;
@@ -169,6 +169,12 @@ fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<R
         arguments.extend(argument.as_bytes());
         arguments.push(0);
     }
+    let (bound, contents) = bound_files::for_bubblewrap(policy)?;
+    for argument in bound {
+        arguments.extend(argument.as_bytes());
+        arguments.push(0);
+    }
+    run.handed.extend(contents);
     let arguments = memory(&arguments)?;
     run.command.arg("--args").arg(number(&arguments));
     run.handed.push(arguments);
@@ -211,6 +217,7 @@ fn in_landlock(order: &Order, policy: &Policy, program: &Path) -> io::Result<Run
         if order.namespaces {
             namespace::enter()?;
             namespace::furnish(&policy, &order.limits)?;
+            bound_files::mount(&policy)?;
         }
         rustix::process::chdir(&order.cwd)?;
         drop_capabilities()?;
