@@ -13,7 +13,12 @@ fn found(root: &Path, home: Option<&Path>) -> Vec<String> {
     let home = home.map(PersonHome::new);
     let mut found = protected_below(root, home.as_ref()).expect("is small");
     found.sort();
-    let below = |path: PathBuf| path.strip_prefix(root).expect("in it").display().to_string();
+    let below = |path: PathBuf| {
+        path.strip_prefix(root)
+            .expect("in it")
+            .display()
+            .to_string()
+    };
     found.into_iter().map(below).collect()
 }
 
@@ -59,7 +64,12 @@ fn what_is_there_and_protected_is_found_at_any_depth() {
 fn names_of_the_home_folder_count_in_a_workspace_below_it() {
     let around = tempfile::tempdir().expect("a folder");
     let home = around.path();
-    for name in [".config/nvim/init.lua", ".config/other/x", "bin/ls", "work/bin/x"] {
+    for name in [
+        ".config/nvim/init.lua",
+        ".config/other/x",
+        "bin/ls",
+        "work/bin/x",
+    ] {
         put(home, name);
     }
     assert_eq!(found(&home.join(".config"), Some(home)), ["nvim"]);
@@ -79,5 +89,8 @@ fn a_bare_repository_as_the_workspace_and_too_many_places_are_said() {
     for number in 0..=PROTECTED_MAX {
         put(many.path(), &format!("{number}/.git/x"));
     }
-    assert_eq!(protected_below(many.path(), None), Err(ScanError::Protected));
+    assert_eq!(
+        protected_below(many.path(), None),
+        Err(ScanError::Protected)
+    );
 }

@@ -158,6 +158,10 @@ impl Reading {
             return Fit::No;
         }
         let strict = terms.decision == RuleDecision::Allow;
+        // No stored rule allows what is asked for each time.
+        if strict && scene.asks_always {
+            return Fit::No;
+        }
         let mut fit = Fit::Yes;
         for (name, pattern) in &self.matches {
             fit = fit.min(fit_argument(pattern, facts.argument(name), strict));

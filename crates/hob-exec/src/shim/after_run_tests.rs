@@ -42,7 +42,9 @@ impl Work {
         assert!(!left.is_incomplete);
         let shown = |found: &Quarantined| {
             let renamed = found.renamed.as_ref().expect("is renamed");
-            assert!(fs::symlink_metadata(renamed).is_ok() && fs::symlink_metadata(&found.path).is_err());
+            assert!(
+                fs::symlink_metadata(renamed).is_ok() && fs::symlink_metadata(&found.path).is_err()
+            );
             let below = found.path.strip_prefix(self.root()).expect("in it");
             below.display().to_string()
         };
@@ -66,7 +68,10 @@ fn ordinary_repositories_stay() {
     work.repository("bare.git", PLAIN);
     work.put("a/.git/worktrees/wt/commondir", "../..\n");
     work.put("a/.git/worktrees/wt/HEAD", "ref: x\n");
-    work.put("wt/.git", &format!("gitdir: {}/a/.git/worktrees/wt\n", work.root().display()));
+    work.put(
+        "wt/.git",
+        &format!("gitdir: {}/a/.git/worktrees/wt\n", work.root().display()),
+    );
     assert_eq!(work.inspect(), [] as [String; 0]);
     assert!(work.root().join("b/c/.git").is_file());
 }
@@ -82,7 +87,11 @@ fn repositories_that_run_programs_are_renamed() {
     work.put("hook/.git/hooks/post-checkout", "#!/bin/sh\n");
     work.executable("hook/.git/hooks/post-checkout");
     work.repository("hook-link/.git", PLAIN);
-    symlink("/bin/true", work.root().join("hook-link/.git/hooks/pre-push")).expect("made");
+    symlink(
+        "/bin/true",
+        work.root().join("hook-link/.git/hooks/pre-push"),
+    )
+    .expect("made");
     work.repository("hooks-link/.git", PLAIN);
     fs::remove_dir_all(work.root().join("hooks-link/.git/hooks")).expect("gone");
     symlink("/usr/bin", work.root().join("hooks-link/.git/hooks")).expect("made");
@@ -97,7 +106,11 @@ fn repositories_that_run_programs_are_renamed() {
     symlink("../bare", work.root().join("link/.git")).expect("made");
     work.repository("config-link/.git", PLAIN);
     fs::remove_file(work.root().join("config-link/.git/config")).expect("gone");
-    symlink("../../bare/config", work.root().join("config-link/.git/config")).expect("made");
+    symlink(
+        "../../bare/config",
+        work.root().join("config-link/.git/config"),
+    )
+    .expect("made");
     work.repository("sub/.git", PLAIN);
     work.repository("sub/.git/modules/m", EVIL);
     let expected = [
@@ -120,7 +133,11 @@ fn repositories_that_run_programs_are_renamed() {
     // The name that is taken gets a number, and nothing is replaced.
     work.repository("config/.git", EVIL);
     assert_eq!(work.inspect(), ["config/.git"]);
-    assert!(work.root().join("config/.git.quarantined-2/config").exists());
+    assert!(
+        work.root()
+            .join("config/.git.quarantined-2/config")
+            .exists()
+    );
 }
 
 #[test]
@@ -141,11 +158,16 @@ fn what_was_there_before_is_left_alone_and_new_autostart_files_are_named() {
     work.put(".github/workflows/x.yml", "x");
     let root = work.root();
     let mut policy = Policy::workspace(&[root.clone()], None, Vec::new());
-    policy.protected.extend([root.join("old/.git"), root.join(".envrc")]);
+    policy
+        .protected
+        .extend([root.join("old/.git"), root.join(".envrc")]);
     let left = inspect(&policy);
     assert_eq!(left.quarantined, []);
     let mut created = left.created;
     created.sort();
-    let expected = [root.join(".github/workflows"), root.join("a/.vscode/tasks.json")];
+    let expected = [
+        root.join(".github/workflows"),
+        root.join("a/.vscode/tasks.json"),
+    ];
     assert_eq!(created, expected);
 }

@@ -8,8 +8,8 @@
 use super::namespace;
 use crate::plan::{BoundFile, Policy};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::MemfdFlags;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{CString, OsStr, OsString};
@@ -57,7 +57,11 @@ pub(super) fn mount(policy: &Policy) -> io::Result<()> {
     for (number, file) in policy.bound_files.iter().enumerate() {
         let copy = scratch.join(format!(".hob-script-{number}"));
         let mut options = std::fs::OpenOptions::new();
-        let mut written = options.write(true).create_new(true).mode(0o600).open(&copy)?;
+        let mut written = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&copy)?;
         written.write_all(&file.bytes)?;
         written.set_permissions(std::fs::Permissions::from_mode(mode(file)))?;
         // A mount of a file that is still open for writing cannot be made read-only.
@@ -112,7 +116,9 @@ impl Watch {
             let found = found.filter(|found| found.is_file() && lies == file.path);
             let found = found.ok_or_else(|| {
                 let shown = file.named.display();
-                io::Error::other(format!("the script '{shown}' was replaced; nothing was run"))
+                io::Error::other(format!(
+                    "the script '{shown}' was replaced; nothing was run"
+                ))
             })?;
             watch.files.push((lies, (found.dev(), found.ino())));
         }
@@ -140,7 +146,9 @@ impl Watch {
         while let Ok(event) = reader.next() {
             let flags = event.events();
             was_full |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
-            let named = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
+            let named = event
+                .file_name()
+                .map(|name| OsStr::from_bytes(name.to_bytes()));
             let names = self.names.get(&event.wd());
             let is_watched = |name: &OsStr| names.is_some_and(|names| names.contains(name));
             self.is_replaced |= flags.contains(ReadFlags::IGNORED) || named.is_some_and(is_watched);

@@ -3,12 +3,12 @@
 //! Invariant: whatever happens after the start, `end` runs, and nothing is reported as ended while
 //! a descendant lives.
 
+use super::bound_files::Watch;
 use super::cage::Cage;
 use super::census::Census;
 use super::placeholder::Placeholders;
 use super::start::{self, Pipes, Started};
 use super::{after_run, sys, tree};
-use super::bound_files::Watch;
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
 use crate::order::{

@@ -14,6 +14,7 @@ fn checked(trial: &Trial, command: &str, cwd: Option<&str>) -> Result<Errand, Re
             cwd,
             network,
         },
+        &trial.ground,
     )
 }
 

@@ -3,7 +3,7 @@
 //! Invariants: only the session that started a process finds it; what ended and was told is
 //! forgotten; what ended and was not makes room when it is needed.
 
-use crate::commands::Commands;
+use crate::commands::{Commands, left_behind};
 use crate::outcome::said;
 use crate::spot::Refused;
 use hob_exec::order::{Cause, Ended};
@@ -175,7 +175,7 @@ impl Commands {
         self.spawner.forget(ProcessId(id));
         self.owners.table().remove(&id);
         let exit = exit?;
-        Ok(Executed {
+        let mut answer = Executed {
             metadata: Some(json!({
                 "id": id,
                 "running": false,
@@ -184,7 +184,9 @@ impl Commands {
                 "sandbox": exit.level.name(),
             })),
             ..said(format!("{text}({})", end(&exit)))
-        })
+        };
+        left_behind(&mut answer, &exit.left_behind);
+        Ok(answer)
     }
 
     /// What came since the last poll, and how many bytes.
@@ -240,6 +242,7 @@ fn end(exit: &Exit) -> String {
         (Cause::Itself, Ended::Code(code)) => format!("it ended with exit code {code}"),
         (Cause::Itself, Ended::Signal(signal)) => format!("it was ended by signal {signal}"),
         (Cause::Processes, _) => "it had too many processes and was ended".to_owned(),
+        (Cause::Replaced, _) => "its script was replaced while it ran, so it was ended".to_owned(),
         (Cause::Disk, _) => "a disk was nearly full, so it was ended".to_owned(),
         (Cause::Cancelled | Cause::Deadline, _) => {
             "it was ended with everything it had started".to_owned()
