@@ -13,7 +13,7 @@ use hob_kit::clock::Clock;
 use hob_kit::home::Home;
 use hob_kit::mask::Mask;
 use hob_store::{Judgement, NewEntry, Store};
-use hob_tools::{Commands, Ground, OwnCommand, Spawned};
+use hob_tools::{Commands, Ground, OwnCommand, Spawned, left_behind_note};
 use hob_wire::rooms::loops::MonitorOutput;
 use hob_wire::work::ToolContext;
 use hob_wire::{NetworkGrant, WireError};
@@ -209,6 +209,9 @@ fn outcome(exit: &Exit, timeout_ms: u64) -> Outcome {
         (Cause::Processes, _) => Some(
             "It had too many processes and was ended with everything it had started.".to_owned(),
         ),
+        (Cause::Replaced, _) => {
+            Some("Its script was replaced while it ran, so it was ended.".to_owned())
+        }
         (Cause::Disk, _) => {
             Some("A disk it writes to was nearly full, so it was ended.".to_owned())
         }
@@ -216,7 +219,7 @@ fn outcome(exit: &Exit, timeout_ms: u64) -> Outcome {
     Outcome {
         exit_code: problem.is_none().then(|| exit.ended.code()),
         stdout: exit.stdout.text(),
-        stderr: exit.stderr.text(),
+        stderr: exit.stderr.text() + &left_behind_note(&exit.left_behind),
         duration_ms: u64::try_from(exit.duration.as_millis()).unwrap_or(u64::MAX),
         problem,
     }

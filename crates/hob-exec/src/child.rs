@@ -7,6 +7,7 @@ use crate::level::Level;
 use crate::order::{COMMAND_CANCEL, COMMAND_KILL, Cause, Ended, Usage};
 use crate::output::pump::Basin;
 use crate::output::{Kept, Piece, Since, Source};
+use crate::shim::LeftBehind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ pub struct Exit {
     pub output_file: Option<(u64, bool)>,
     /// Lines nobody had room for ([`crate::Feed::Lines`]).
     pub dropped_lines: u64,
+    /// What it left behind that would run by itself.
+    pub left_behind: LeftBehind,
 }
 
 impl Exit {

@@ -7,6 +7,8 @@
 //! - [`environment`]: the few variables a child inherits
 //! - `private_network`: taking over the listening socket of a child's own network
 //! - [`shim`]: `hob shim`, the small process between the daemon and each child
+//! - [`protected_paths`]: what starts by itself; [`workspace_scan`]: where that lies in a
+//!   workspace; [`home_view`]: a workspace that holds the person's home folder
 //! - [`order`]: what the daemon and the shim say to each other
 //! - [`peer`]: which process is behind a local connection; `descent`: the mark of every process below
 //!   a shim
@@ -28,7 +30,9 @@ mod descent;
 pub mod detached;
 pub mod environment;
 pub mod error;
+mod git_config;
 pub mod handover;
+pub mod home_view;
 mod identity;
 pub mod level;
 pub mod order;
@@ -38,15 +42,18 @@ pub mod peer;
 pub mod plan;
 mod private_network;
 pub mod programs;
+pub mod protected_paths;
 pub mod shim;
 pub mod spawner;
 pub mod tmux;
 mod watcher;
 pub mod windows;
+pub mod workspace_scan;
 
 pub use child::{Child, Exit};
 pub use error::ExecError;
 pub use level::{Facts, Level};
-pub use plan::{Feed, Limits, NetworkAccess, Plan, Policy, Stdin, Walls};
+pub use plan::{BoundFile, Feed, Limits, NetworkAccess, Plan, Policy, Stdin, Walls};
 pub use programs::look_up;
+pub use shim::{LeftBehind, Quarantined};
 pub use spawner::{ProcessId, Spawner, SpawnerParts};

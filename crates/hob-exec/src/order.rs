@@ -7,6 +7,7 @@
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
 use crate::plan::{Limits, NetworkAccess, Policy};
+use crate::shim::LeftBehind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -59,6 +60,7 @@ pub(crate) struct Ending {
     pub(crate) ended: Ended,
     pub(crate) cause: Cause,
     pub(crate) usage: Usage,
+    pub(crate) left_behind: LeftBehind,
 }
 
 /// How the first process of a run ended.
@@ -92,6 +94,8 @@ pub enum Cause {
     Processes,
     /// A disk it writes to was nearly full.
     Disk,
+    /// A script that a person approved was replaced while it ran.
+    Replaced,
 }
 
 /// What the run used, of all its processes that were waited for.

@@ -12,6 +12,7 @@ fn a_message_comes_back_as_it_was() {
             cpu_system_ms: 4,
             peak_bytes: 5,
         },
+        left_behind: LeftBehind::default(),
     };
     let bytes = encode(&ending).expect("short");
     let back: Ending = read(&mut bytes.as_slice()).expect("whole");

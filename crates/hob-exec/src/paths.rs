@@ -49,13 +49,16 @@ fn settle_policy(policy: &mut Policy) -> Result<(), ExecError> {
     }
     identity::settle(policy)?;
     keep_outermost(&mut policy.hidden);
+    for file in &mut policy.bound_files {
+        file.path = resolve(&file.path)?;
+    }
     let refuse = |what: &str, path: &Path| {
         let path = path.display();
         Err(ExecError::Policy(format!("'{path}' {what}.")))
     };
     for root in &policy.write {
-        if !root.is_dir() {
-            return refuse("is to be writable and is not a folder", root);
+        if !root.is_dir() && !root.is_file() {
+            return refuse("is to be writable and is neither a folder nor a file", root);
         }
         if policy.hidden.iter().any(|hidden| root.starts_with(hidden)) {
             return refuse("is to be writable and hidden at once", root);

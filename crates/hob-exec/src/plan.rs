@@ -3,35 +3,14 @@
 //! Invariant: a plan says everything; nothing of the daemon's own state (environment, folder,
 //! descriptors, umask) reaches the child beside it.
 
+use crate::home_view::home_view;
 use crate::peer::access::ListeningService;
+use crate::protected_paths::{PersonHome, of_home_inside};
 use hob_kit::mask::Mask;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Files a person's shell or desktop runs by itself, below their home.
-const STARTS_BY_ITSELF: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".xprofile",
-    ".xsession",
-    ".gitconfig",
-    ".ssh",
-    ".local/bin",
-    ".config/autostart",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/git",
-    ".config/systemd",
-];
 
 /// One process to start.
 #[derive(Clone, Debug)]
@@ -140,6 +119,9 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// Paths inside `write` that stay as they are, whether they exist or not.
     pub protected: Vec<PathBuf>,
+    /// Files that have these bytes for the run, whatever happens to the files outside of it.
+    #[serde(default)]
+    pub bound_files: Vec<BoundFile>,
     /// Trees and files nothing of which can be seen: hob's home and sockets at least.
     pub hidden: Vec<PathBuf>,
     pub network: NetworkAccess,
@@ -147,23 +129,53 @@ pub struct Policy {
     pub unix_sockets: bool,
 }
 
+/// A file whose bytes a person approved: a run sees these bytes at its path, read-only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundFile {
+    /// Where it really lies.
+    pub path: PathBuf,
+    /// How the command names it, absolute; links may be on the way.
+    pub named: PathBuf,
+    pub bytes: Vec<u8>,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Whether the command opens it first of all; any other is watched as long as the run lasts.
+    pub opens_at_start: bool,
+}
+
 impl Policy {
     /// The whole system read-only, these roots writable, `hidden` unseen, no network. `.git` in
-    /// each root is protected, and what starts by itself when a root holds the person's home.
+    /// each root is protected. A root that holds the person's home folder is read-only except for
+    /// what [`home_view`] leaves writable; in a root below the home folder what starts by itself
+    /// there is protected.
     pub fn workspace(roots: &[PathBuf], home: Option<&Path>, hidden: Vec<PathBuf>) -> Policy {
-        let mut protected: Vec<PathBuf> = roots.iter().map(|root| root.join(".git")).collect();
-        if let Some(home) = home {
-            let started = STARTS_BY_ITSELF.iter().map(|name| home.join(name));
-            let inside = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
-            protected.extend(started.filter(inside));
-        }
-        Policy {
+        let home = home.map(PersonHome::new);
+        let mut policy = Policy {
             read: vec![PathBuf::from("/")],
-            write: roots.to_vec(),
-            protected,
+            write: Vec::new(),
+            protected: Vec::new(),
+            bound_files: Vec::new(),
             hidden,
             network: NetworkAccess::Off,
             unix_sockets: false,
+        };
+        for root in roots {
+            policy.add_root(root, home.as_ref());
+        }
+        policy
+    }
+
+    fn add_root(&mut self, root: &Path, home: Option<&PersonHome>) {
+        if let Some(view) = home.and_then(|home| home_view(root, home)) {
+            // Shown as a whole also where a run has a folder of its own, such as `/tmp`.
+            self.read.push(root.to_owned());
+            self.write.extend(view.writable);
+            return;
+        }
+        self.write.push(root.to_owned());
+        self.protected.push(root.join(".git"));
+        if let Some(home) = home {
+            self.protected.extend(of_home_inside(home.path(), root));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::output::pump::{Basin, Drain, pump};
 use crate::output::{Piece, Source};
 use crate::peer::access::AccessEntry;
 use crate::plan::Feed;
+use crate::shim::LeftBehind;
 use hob_kit::mask::Mask;
 use hob_kit::tasks::Tasks;
 use rustix::fd::OwnedFd;
@@ -143,6 +144,7 @@ impl Watcher {
                 ended,
                 cause,
                 usage,
+                left_behind,
             })) => Ok(Arc::new(Exit {
                 ended,
                 cause,
@@ -153,6 +155,7 @@ impl Watcher {
                 stderr,
                 output_file: self.basin.close_file().await,
                 dropped_lines: self.basin.dropped_lines.load(Ordering::Relaxed),
+                left_behind: logged(left_behind),
             })),
             Some(Report::Failed(ExecError::Start(said))) => {
                 // What bubblewrap had to say is the reason.
@@ -180,6 +183,21 @@ impl Watcher {
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut self.control).await;
         self::report(&mut self.control).await
     }
+}
+
+/// Says in the log what a person should know of.
+fn logged(left: LeftBehind) -> LeftBehind {
+    for found in &left.quarantined {
+        let renamed = found.renamed.as_deref().map(std::path::Path::display);
+        let renamed = renamed.map(|path| path.to_string());
+        tracing::warn!(
+            path = %found.path.display(),
+            renamed,
+            reason = found.reason,
+            "a command created a git repository that would run a program"
+        );
+    }
+    left
 }
 
 /// One report; none when the shim is gone or speaks nonsense.

@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) preview: String,
     /// What the model is told when it is done.
     pub(crate) done: Executed,
+    /// Whether something in a moved folder is asked for each time.
+    pub(crate) asks_always: bool,
 }
 
 /// One change of one place.
@@ -45,15 +47,12 @@ pub(crate) type Planner = fn(&Work, &Ground) -> Result<Plan, Refused>;
 pub(crate) fn look(work: &Work, ground: &Ground, planner: Planner) -> Look {
     match planner(work, ground) {
         Ok(plan) => Look {
+            asks_always: plan.asks_always || plan.steps.iter().any(Step::asks_always),
             state: plan.state(),
             preview: plan.preview,
             would_fail: None,
         },
-        Err(Refused(reason)) => Look {
-            state: format!("refused:{}", hash(reason.as_bytes())),
-            preview: String::new(),
-            would_fail: Some(reason),
-        },
+        Err(Refused(reason)) => Look::failing(reason),
     }
 }
 
@@ -171,6 +170,14 @@ impl Plan {
 }
 
 impl Step {
+    /// Whether it changes a file that something else may run by itself.
+    fn asks_always(&self) -> bool {
+        match self {
+            Step::File { spot, .. } | Step::Gone { spot, .. } => spot.asks_always,
+            Step::Moved { from, to, .. } => from.asks_always || to.asks_always,
+        }
+    }
+
     fn carry_out(self) -> Result<(), Refused> {
         match self {
             Step::File {

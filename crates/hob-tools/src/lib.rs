@@ -48,7 +48,6 @@ pub mod outcome;
 pub mod outlet;
 mod output;
 mod process;
-mod protected;
 mod put;
 mod read;
 mod remove;
@@ -69,7 +68,9 @@ mod walk;
 pub mod web_fetch;
 mod write;
 
-pub use commands::{COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand, ProxyReport, Spawned};
+pub use commands::{
+    COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand, ProxyReport, Spawned, left_behind_note,
+};
 pub use ground::Ground;
 
 use hob_core::permission::{Approved, Work};
@@ -108,6 +109,9 @@ pub struct Look {
     pub state: String,
     /// Why it would do nothing, if so.
     pub would_fail: Option<String>,
+    /// Whether a person is asked also where a rule or a mode allows the call: it changes a file
+    /// that something else may run by itself.
+    pub asks_always: bool,
 }
 
 /// A look at what happened.

@@ -32,6 +32,21 @@ pub fn failed(text: impl Into<String>) -> Executed {
     }
 }
 
+/// Adds lines to the words of an answer.
+pub(crate) fn append(executed: &mut Executed, lines: &str) {
+    match executed.content.last_mut() {
+        Some(Part::Text { text }) => {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(lines.trim_end());
+        }
+        _ => executed.content.push(Part::Text {
+            text: lines.trim_end().to_owned(),
+        }),
+    }
+}
+
 /// `executed` cut to the bounds. Parts that are no words and no picture are left out: a tool has
 /// no business thinking aloud or calling tools in its answer.
 pub fn bounded(mut executed: Executed) -> Executed {

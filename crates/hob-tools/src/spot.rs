@@ -7,7 +7,8 @@
 
 use crate::Ground;
 use crate::beneath::{self, NotOpened};
-use crate::protected;
+use crate::commands::Commands;
+use hob_exec::protected_paths::{PersonHome, Protection, protection};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, statat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -25,7 +26,7 @@ const MISSING_MAX: usize = 32;
 const NAME_BYTES_MAX: usize = 255;
 
 /// Why nothing is done, in a sentence for the model.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Refused(pub(crate) String);
 
@@ -53,6 +54,10 @@ pub(crate) struct Spot {
     pub(crate) shown: String,
     /// Where it really lies.
     pub(crate) real: PathBuf,
+    /// Whether a person is asked for a change of it also where writing is allowed.
+    pub(crate) asks_always: bool,
+    /// The person's home folder, below which more is protected.
+    home: Option<PersonHome>,
 }
 
 /// What is at a spot.
@@ -108,9 +113,10 @@ impl Spot {
             name: (*name).to_owned(),
             shown: steps.join("/"),
             real,
+            asks_always: false,
+            home: ground.commands().and_then(Commands::home).cloned(),
         };
-        spot.check_protected()?;
-        Ok(spot)
+        spot.checked()
     }
 
     /// A spot in the folder at this one, which is `handle`.
@@ -121,15 +127,25 @@ impl Spot {
             name: name.to_owned(),
             shown: format!("{}/{name}", self.shown),
             real: self.real.join(name),
+            asks_always: false,
+            home: self.home.clone(),
         };
-        spot.check_protected()?;
-        Ok(spot)
+        spot.checked()
     }
 
-    fn check_protected(&self) -> Result<(), Refused> {
-        match protected::why(&self.real) {
-            None => Ok(()),
-            Some(why) => Err(Refused(format!(
+    /// How a place below this one is protected.
+    pub(crate) fn protection_below(&self, below: &Path) -> Option<Protection> {
+        protection(&self.real.join(below), self.home.as_ref())
+    }
+
+    fn checked(self) -> Result<Spot, Refused> {
+        match protection(&self.real, self.home.as_ref()) {
+            None => Ok(self),
+            Some(Protection::Asked(_)) => Ok(Spot {
+                asks_always: true,
+                ..self
+            }),
+            Some(Protection::Refused(why)) => Err(Refused(format!(
                 "'{}' is protected: {why}. Tools never change it; ask the person to do it.",
                 beneath::shorten(&self.shown)
             ))),

@@ -3,10 +3,11 @@
 //! Invariants: links are seen as links; a folder that holds something protected, or more than the
 //! bounds below, is refused as a whole.
 
+use crate::beneath;
 use crate::change::Step;
 use crate::put::open_folder;
 use crate::spot::{Node, Refused, Spot};
-use crate::{beneath, protected};
+use hob_exec::protected_paths::Protection;
 use rustix::fs::{Dir, FileType};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -24,23 +25,32 @@ pub(crate) struct Tree {
     /// Files, links and folders.
     pub(crate) files: usize,
     pub(crate) bytes: u64,
+    /// Whether something in it is asked for each time, here or where it goes.
+    pub(crate) asks_always: bool,
 }
 
 /// Looks through a folder that is to be moved to `to`: nothing in it may be protected, here or
 /// there.
 pub(crate) fn survey(spot: &Spot, to: Option<&Spot>) -> Result<Tree, Refused> {
     let mut walk = Walk::default();
+    let mut asks_always = false;
     walk.enter(spot, 0, &mut |within, _| {
+        asks_always |= within.asks_always;
         let Some(to) = to else { return Ok(()) };
         let below = within.real.strip_prefix(&spot.real).unwrap_or(&within.real);
-        match protected::why(&to.real.join(below)) {
+        match to.protection_below(below) {
             None => Ok(()),
-            Some(why) => Err(Refused(format!(
+            Some(Protection::Asked(_)) => {
+                asks_always = true;
+                Ok(())
+            }
+            Some(Protection::Refused(why)) => Err(Refused(format!(
                 "'{}' may not be moved there: {why}.",
                 within.shown
             ))),
         }
     })?;
+    walk.tree.asks_always = asks_always;
     Ok(walk.tree)
 }
 

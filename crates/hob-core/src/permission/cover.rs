@@ -166,6 +166,10 @@ impl Reading {
             return Fit::No;
         }
         let strict = terms.decision == RuleDecision::Allow;
+        // No stored rule allows what is asked for each time.
+        if strict && scene.asks_always {
+            return Fit::No;
+        }
         let mut fit = Fit::Yes;
         for (index, (name, pattern)) in self.matches.iter().enumerate() {
             let refused = self.refused.get(index);

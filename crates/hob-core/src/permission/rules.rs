@@ -33,6 +33,9 @@ pub struct Scene<'c> {
     pub channel: Option<&'c str>,
     /// A tool of the house: it stays in its workspace and runs commands in the sandbox.
     pub of_house: bool,
+    /// The call changes a file that something else may run by itself: a person is asked, whatever
+    /// a rule or the mode allows.
+    pub asks_always: bool,
     pub mode: Mode,
     pub now_ms: u64,
 }
@@ -61,6 +64,8 @@ const RULE_READ: &str = "rule:read";
 const RULE_CEILING: &str = "rule:ceiling";
 /// A loop that writes its own memory.
 const RULE_OWN_MEMORY: &str = "rule:own-memory";
+/// A change of a file that something else may run by itself.
+const RULE_ASKS_ALWAYS: &str = "rule:asks-always";
 /// The tool of a loop's own memory, and the kind of the sessions it is theirs in.
 const LOOP_MEMORY: &str = "loop_memory";
 const LOOP_KIND: &str = "loop";
@@ -152,6 +157,11 @@ fn by_mode(call: &Call<'_>, facts: &Facts<'_>) -> Verdict {
     if looks_only && (call.tool.needs.is_empty() || is_inside(facts) || is_own(call)) {
         return Verdict::Allow {
             rule: RULE_READ.to_owned(),
+        };
+    }
+    if call.scene.asks_always && call.scene.mode != Mode::ReadOnly {
+        return Verdict::Ask {
+            rule: RULE_ASKS_ALWAYS.to_owned(),
         };
     }
     let in_workspace = call.scene.of_house && facts.tier <= Tier::Exec && is_inside(facts);

@@ -1,7 +1,9 @@
 //! What is allowed, denied and asked, as tables.
 
 use super::*;
-use hob_wire::work::Need;
+use crate::permission::fixture_tests::{Asked, rule, write};
+use crate::permission::{offer, offers};
+use hob_wire::work::{Need, Reach};
 use serde_json::json;
 
 fn tool(tier: Tier, effect: Effect, needs: &[NeedKind]) -> ToolSpec {
@@ -296,4 +298,37 @@ fn what_the_house_knows_of_itself_is_asked_for() {
         let asks = matches!(verdict(&look, &words, None), Verdict::Ask { .. });
         assert!(asks, "{words}");
     }
+}
+
+#[test]
+fn what_is_asked_for_each_time_is_allowed_by_no_mode_and_no_rule() {
+    let mut asked = Asked::new(write(), json!({ "path": "a.txt" }));
+    let mut book = RuleBook::new();
+    for (id, scope) in [("1", Reach::Always), ("2", Reach::Folder)] {
+        let terms = offer(&asked.call(), scope, RuleDecision::Allow).expect("covers it");
+        book.add(rule(id, terms), None);
+    }
+    let is_allowed = |asked: &Asked, book: &RuleBook| {
+        matches!(decide(&asked.call(), book), Verdict::Allow { .. })
+    };
+    assert!(is_allowed(&asked, &book), "control: a rule allows it");
+    for mode in [Mode::Full, Mode::Workspace] {
+        asked.scene.mode = mode;
+        assert!(is_allowed(&asked, &RuleBook::new()), "control: {mode:?}");
+    }
+    asked.scene.asks_always = true;
+    for mode in [Mode::Full, Mode::Workspace, Mode::Ask] {
+        asked.scene.mode = mode;
+        for book in [&book, &RuleBook::new()] {
+            let verdict = decide(&asked.call(), book);
+            assert!(
+                matches!(verdict, Verdict::Ask { .. }),
+                "{mode:?}: {verdict:?}"
+            );
+        }
+    }
+    assert!(offers(&asked.call()).is_empty(), "no rule is offered");
+    asked.scene.mode = Mode::ReadOnly;
+    let verdict = decide(&asked.call(), &RuleBook::new());
+    assert!(matches!(verdict, Verdict::Deny { .. }), "{verdict:?}");
 }

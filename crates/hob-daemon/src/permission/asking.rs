@@ -12,8 +12,9 @@ use hob_kit::failpoint;
 use hob_store::Judgement;
 use hob_wire::rooms::permission::{AskParams, Decision, PermissionRequested, Question, Ruling};
 use hob_wire::rooms::tool::{ExecuteParams, Preview, Previewed};
-use hob_wire::work::Effect;
+use hob_wire::work::{Effect, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -35,8 +36,9 @@ impl Desk {
             channel: params.channel.as_deref(),
             unattended: params.unattended,
         };
-        let around = self.around(&params.tool, &params.context, said).await?;
-        let seen = self.look(&params).await;
+        let mut around = self.around(&params.tool, &params.context, said).await?;
+        let seen = self.look(&params.tool, &params.args, &params.context).await;
+        around.asks_always = seen.asks_always;
         let work = Work {
             tool: params.tool.name.clone(),
             fingerprint: fingerprint(&params.tool),
@@ -106,14 +108,19 @@ impl Desk {
     }
 
     /// What the call would do now. A tool that cannot say is asked for as it stands.
-    async fn look(&self, params: &AskParams) -> Previewed {
-        if params.tool.effect == Effect::Pure {
+    pub(super) async fn look(
+        &self,
+        tool: &ToolSpec,
+        args: &Value,
+        context: &ToolContext,
+    ) -> Previewed {
+        if tool.effect == Effect::Pure {
             return Previewed::default();
         }
         let call = ExecuteParams {
-            name: params.tool.name.clone(),
-            args: params.args.clone(),
-            context: params.context.clone(),
+            name: tool.name.clone(),
+            args: args.clone(),
+            context: context.clone(),
             ticket: None,
         };
         let seen = self.caller.call::<Preview>(&call).await;

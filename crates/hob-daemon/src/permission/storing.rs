@@ -81,7 +81,9 @@ impl Desk {
             channel: params.channel.as_deref(),
             unattended: false,
         };
-        let around = self.around(&tool, &params.context, said).await?;
+        let mut around = self.around(&tool, &params.context, said).await?;
+        let seen = self.look(&tool, &params.args, &params.context).await;
+        around.asks_always = seen.asks_always;
         let call = around.call(&tool, &params.args, &params.context);
         Ok(match self.decide(&call, &around) {
             Verdict::Allow { rule } => checked(RuleDecision::Allow, rule, None),

@@ -233,6 +233,7 @@ impl Bench {
             text: Some(seen.preview).filter(|text| !text.is_empty()),
             state: Some(seen.state),
             would_fail: seen.would_fail,
+            asks_always: seen.asks_always,
         };
         Some(mask_previewed(seen, &self.shared.mask))
     }

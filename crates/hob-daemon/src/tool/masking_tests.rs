@@ -48,6 +48,7 @@ fn looks_before_and_after_a_call_are_masked() {
         text: Some(format!("-{KEY}")),
         state: Some("seen:1".to_owned()),
         would_fail: Some(format!("no {KEY}")),
+        asks_always: false,
     };
     let told = mask_previewed(seen, &mask());
     assert_eq!(told.text.as_deref(), Some("-[masked]"));

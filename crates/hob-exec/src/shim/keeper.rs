@@ -3,11 +3,12 @@
 //! Invariant: whatever happens after the start, `end` runs, and nothing is reported as ended while
 //! a descendant lives.
 
+use super::bound_files::Watch;
 use super::cage::Cage;
 use super::census::Census;
 use super::placeholder::Placeholders;
 use super::start::{self, Pipes, Started};
-use super::{sys, tree};
+use super::{after_run, sys, tree};
 use crate::error::ExecError;
 use crate::level::Bound;
 use crate::order::{
@@ -87,6 +88,8 @@ struct Keeper {
     impatient: bool,
     /// Counts processes where the kernel does not.
     census: Option<Census>,
+    /// Watches the scripts that a person approved.
+    scripts: Option<Watch>,
 }
 
 impl Keeper {
@@ -103,6 +106,14 @@ impl Keeper {
         let placeholders = match &mut order.policy {
             Some(policy) => Placeholders::make(policy).map_err(failed)?,
             None => Placeholders::default(),
+        };
+        let scripts = order.policy.as_ref().map(Watch::begin).transpose();
+        let scripts = match scripts {
+            Ok(scripts) => scripts.flatten(),
+            Err(error) => {
+                placeholders.remove();
+                return Err(failed(error));
+            }
         };
         if order.processes == Bound::Watched {
             // Whoever counts must not wait in line with those it counts; only root is above
@@ -139,6 +150,7 @@ impl Keeper {
             had_room: false,
             impatient: false,
             census,
+            scripts,
         };
         keeper.had_room = keeper.has_room();
         Ok(keeper)
@@ -151,11 +163,13 @@ impl Keeper {
         if let Some(cage) = &self.cage {
             cage.remove();
         }
+        let left_behind = self.order.policy.as_ref().map(after_run::inspect);
         self.placeholders.remove();
         if let Some(failure) = failure {
             return Report::Failed(failure);
         }
         Report::Ended(Ending {
+            left_behind: left_behind.unwrap_or_default(),
             // What could not be waited for was killed.
             ended: self.ended.unwrap_or(Ended::Signal(libc::SIGKILL)),
             cause,
@@ -169,6 +183,9 @@ impl Keeper {
         loop {
             let asked = sys::drain_signals(&self.signals);
             self.reap();
+            if self.scripts.as_mut().is_some_and(Watch::is_replaced) {
+                return Cause::Replaced;
+            }
             if self.ended.is_some() {
                 return Cause::Itself;
             }
@@ -203,10 +220,15 @@ impl Keeper {
     /// Waits for a signal, a command or the time; true when the daemon wants the end or is gone.
     fn wait(&mut self, at_most: Option<Duration>) -> bool {
         let timeout = at_most.and_then(|time| Timespec::try_from(time).ok());
-        let mut waits = [
+        let mut waits = vec![
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(&self.control, PollFlags::IN),
         ];
+        let watch = self.scripts.as_ref().filter(|watch| !watch.is_over());
+        let watch = watch.map(Watch::descriptor);
+        if let Some(watch) = &watch {
+            waits.push(PollFd::new(watch, PollFlags::IN));
+        }
         if rustix::event::poll(&mut waits, timeout.as_ref()).is_err() {
             return false;
         }
@@ -226,7 +248,7 @@ impl Keeper {
 
     /// Ends every descendant: politely for the time of grace, then at once.
     fn end(&mut self, cause: Cause) {
-        let polite = !matches!(cause, Cause::Processes);
+        let polite = !matches!(cause, Cause::Processes | Cause::Replaced);
         let until = Instant::now() + Duration::from_millis(self.order.grace_ms);
         if polite {
             let spared = self.is_bubblewrapped().then_some(self.started.pid);

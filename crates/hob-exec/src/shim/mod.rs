@@ -6,6 +6,8 @@
 //!   `seccomp` and `limits` in both
 //! - `tree`, `cage`: finding and ending every descendant, by `/proc` and by cgroup
 //! - `census`: how many processes a run has, where the kernel does not count them
+//! - `bound_files`: files that have approved bytes for one run
+//! - `after_run`: what a run left behind that would run by itself
 //! - `placeholder`: what stands where a protected path does not exist
 //! - `read_only`: mounts through which nothing can be changed
 //! - `own_network`: a network namespace with a loopback and one listening socket
@@ -15,6 +17,8 @@
 //! Invariant: whatever ends the shim's work (the child's end, a command, the deadline, the
 //! daemon's death) passes through `keeper`'s one ending, which leaves no descendant.
 
+mod after_run;
+mod bound_files;
 mod bubblewrap;
 mod cage;
 mod census;
@@ -31,6 +35,7 @@ mod start;
 mod sys;
 mod tree;
 
+pub use after_run::{LeftBehind, Quarantined};
 pub(crate) use sys::close_on_exec;
 
 use std::ffi::OsString;

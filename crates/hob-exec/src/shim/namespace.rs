@@ -39,8 +39,7 @@ pub(super) fn furnish(policy: &Policy, limits: &Limits) -> io::Result<()> {
         tmpfs(&folder, &format!("size={},mode=1777", limits.tmp_bytes))?;
     }
     for (path, copy) in &granted {
-        // Only in the run's own folders it can be missing.
-        std::fs::create_dir_all(path)?;
+        make_mount_point(copy, path)?;
         read_only::attach(copy, path)?;
     }
     for folder in between(policy) {
@@ -101,6 +100,21 @@ fn hold_granted(policy: &Policy) -> io::Result<BTreeMap<&Path, OwnedFd>> {
         held.insert(path.as_path(), read_only::copy_of(path)?);
     }
     Ok(held)
+}
+
+/// Makes what a granted file or folder is mounted on. Only in the run's own folders it is missing.
+fn make_mount_point(held: &OwnedFd, path: &Path) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(held)?.st_mode);
+    if kind.is_dir() {
+        return std::fs::create_dir_all(path);
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::File::create_new(path).map(drop)
 }
 
 fn tmpfs(path: &Path, options: &str) -> io::Result<()> {

@@ -4,7 +4,8 @@
 //! program never runs and the failure has a sentence.
 
 use super::{
-    bubblewrap, cage, cage::Cage, landlock, limits, namespace, own_network, read_only, seccomp, sys,
+    bound_files, bubblewrap, cage, cage::Cage, landlock, limits, namespace, own_network, read_only,
+    seccomp, sys,
 };
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
@@ -179,6 +180,12 @@ fn in_bubblewrap(
         arguments.extend(argument.as_bytes());
         arguments.push(0);
     }
+    let (bound, contents) = bound_files::for_bubblewrap(policy)?;
+    for argument in bound {
+        arguments.extend(argument.as_bytes());
+        arguments.push(0);
+    }
+    run.handed.extend(contents);
     let arguments = memory(&arguments)?;
     run.command.arg("--args").arg(number(&arguments));
     run.handed.push(arguments);
@@ -225,6 +232,7 @@ fn in_landlock(
     run.walls = Box::new(move || {
         namespace::enter()?;
         namespace::furnish(&policy, &order.limits)?;
+        bound_files::mount(&policy)?;
         if let Some(network) = &network {
             own_network::enter(network)?;
         }

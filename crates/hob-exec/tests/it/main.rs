@@ -2,9 +2,13 @@
 //! granted, which works.
 
 #[cfg(test)]
+mod bound_files;
+#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod ending;
+#[cfg(test)]
+mod home;
 #[cfg(test)]
 mod metadata;
 #[cfg(test)]

@@ -100,7 +100,9 @@ async fn git_and_what_starts_by_itself_stay_as_they_are() {
         fs::write(root.join(".git/config"), "[core]\n").expect("written");
         fs::create_dir_all(root.join(".config/autostart")).expect("made");
         fs::write(root.join(".bashrc"), "# mine\n").expect("written");
-        let policy = Policy::workspace(&[root.to_owned()], Some(root), vec![rig.home().to_owned()]);
+        let mut policy = rig.policy();
+        let started = [".bashrc", ".zshrc", ".config/autostart", ".config/systemd"];
+        policy.protected.extend(started.map(|name| root.join(name)));
         let acts = [
             "echo evil > .git/hooks/pre-commit && echo GOT",
             "echo evil >> .git/config && echo GOT",

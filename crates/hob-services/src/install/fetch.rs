@@ -4,6 +4,7 @@
 //! Invariant: what the client leaves is trusted only after its size and checksum were compared.
 
 use super::error::InstallError;
+use super::programs::ISOLATED;
 use super::recipe::{Fetch, Fetcher};
 use super::site::measure;
 use hob_exec::order::Cause;
@@ -122,6 +123,7 @@ pub(crate) fn command(fetch: &Fetch, folder: &Path) -> Vec<OsString> {
         Fetcher::Pip { python } => {
             let mut argv = vec![python.clone().into_os_string()];
             argv.extend(words(&[
+                ISOLATED,
                 "-m",
                 "pip",
                 "download",

@@ -38,6 +38,7 @@ fn failed(stdout: &str, stderr: &str, cause: Cause) -> Exit {
         stderr: kept(stderr),
         output_file: None,
         dropped_lines: 0,
+        left_behind: hob_exec::LeftBehind::default(),
     }
 }
 
@@ -50,7 +51,10 @@ fn pip_is_asked_for_one_file_with_one_checksum() {
     );
     let argv = command(&fetch, Path::new("/x"));
     let argv: Vec<_> = argv.iter().map(|word| word.to_str().unwrap()).collect();
-    assert_eq!(argv[..4], ["/usr/bin/python3", "-m", "pip", "download"]);
+    assert_eq!(
+        argv[..5],
+        ["/usr/bin/python3", "-I", "-m", "pip", "download"]
+    );
     for word in ["--no-deps", "--require-hashes", "--only-binary=:all:"] {
         assert!(argv.contains(&word), "{argv:?}");
     }

@@ -19,6 +19,8 @@ const PYTHONS: &[&str] = &[
     "python3.11",
     "python3.10",
 ];
+/// Python ignores the folder it runs in, the person's own site folder and PYTHON* variables.
+pub(crate) const ISOLATED: &str = "-I";
 const REASON: &str = "a program is asked for its version";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Prints where it is, what it is, and whether it has pip.
@@ -59,7 +61,14 @@ pub async fn python(place: &Place<'_>) -> Option<Python> {
 
 async fn ask_python(place: &Place<'_>, program: &Path) -> Option<Python> {
     // In a folder that holds nothing which Python would take for a module.
-    let argv = [program.as_os_str(), "-c".as_ref(), ASK_PYTHON.as_ref()];
+    // Isolated: without the person's own site folder and its `usercustomize.py`, and without
+    // PYTHON* variables.
+    let argv = [
+        program.as_os_str(),
+        ISOLATED.as_ref(),
+        "-c".as_ref(),
+        ASK_PYTHON.as_ref(),
+    ];
     let argv = argv.map(OsString::from).to_vec();
     let walls = Walls::Unsandboxed { reason: REASON };
     let mut plan = Plan::new(argv, PathBuf::from("/"), walls);

@@ -63,7 +63,7 @@ pub struct Fetch {
 /// Who fetches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetcher {
-    /// `PYTHON -m pip download`.
+    /// `PYTHON -I -m pip download`.
     Pip { python: PathBuf },
     /// `NPM pack`.
     Npm { npm: PathBuf },

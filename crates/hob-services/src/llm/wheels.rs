@@ -237,6 +237,8 @@ impl Installed {
             model.name.as_ref(),
         ];
         let library = self.folder.join(LIBRARY);
+        // The library is given by PYTHONPATH, so `-I` cannot be used; without the person's own
+        // site folder no `usercustomize.py` runs here either.
         let env = [
             ("PYTHONPATH", library.as_os_str()),
             ("PYTHONUNBUFFERED", "1".as_ref()),

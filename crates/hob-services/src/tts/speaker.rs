@@ -122,6 +122,7 @@ impl Speaker {
             read: vec![PathBuf::from("/")],
             write: Vec::new(),
             protected: Vec::new(),
+            bound_files: Vec::new(),
             hidden: self.hidden.clone(),
             network: hob_exec::NetworkAccess::Off,
             unix_sockets: false,

@@ -15,6 +15,7 @@ fn checked(trial: &Trial, command: &str, cwd: Option<&str>) -> Result<Errand, Re
             network,
             hosts: None,
         },
+        &trial.ground,
     )
 }
 

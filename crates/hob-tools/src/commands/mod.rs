@@ -4,16 +4,23 @@
 //! - [`Errand`]: a command line in a folder of the workspace, checked
 //! - [`OwnCommand`]: a person's own command line, under the same policy
 //! - `walls`: the one sandbox policy of all of them
+//! - `scripts`: the files a command line runs, so that a person sees them and the run gets no
+//!   others; `script_calls` and `command_words` find their names
 //! - `network`: which network a command has, and the proxy that is its exit
-//! - `scripts`: the files a command line runs, so that a person sees them
+//! - `left_behind`: what a run left behind, in sentences
 //!
 //! Invariant: what cannot be enforced here is refused with the remedy, never run weaker.
 
+mod command_words;
+mod left_behind;
 mod network;
 mod own;
-mod scripts;
+mod script_calls;
+pub(crate) mod scripts;
 mod walls;
 
+pub use left_behind::left_behind_note;
+pub(crate) use left_behind::told as left_behind;
 pub use network::{ProxyReport, Spawned};
 pub use own::OwnCommand;
 
@@ -23,15 +30,17 @@ use crate::process::Owners;
 use crate::spot::{Refused, hash};
 use crate::{Ground, Look};
 use hob_core::permission::Work;
+use hob_exec::home_view::HOME_NOTE;
+use hob_exec::protected_paths::PersonHome;
 use hob_exec::{Level, Limits, Plan, Spawner, Walls};
 use hob_kit::settings::{Key, Kind, Settings};
 use hob_net::Web;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::tool::Executed;
 pub(crate) use network::{Network, parameters as network_parameters};
-use scripts::Script;
+use scripts::{ScriptPlace, Scripts};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -141,7 +150,7 @@ pub struct Commands {
     pub(crate) spawner: Spawner,
     /// For the keys of `exec.*`.
     pub(crate) settings: watch::Receiver<Arc<Settings>>,
-    person_home: Option<PathBuf>,
+    person_home: Option<PersonHome>,
     /// What the proxy of a command's network reaches the world by.
     web: Option<Web>,
     /// Whose each background process is.
@@ -158,7 +167,7 @@ impl Commands {
         Commands {
             spawner,
             settings,
-            person_home,
+            person_home: person_home.as_deref().map(PersonHome::new),
             web: None,
             owners: Owners::default(),
         }
@@ -169,6 +178,15 @@ impl Commands {
     pub fn with_web(mut self, web: Web) -> Commands {
         self.web = Some(web);
         self
+    }
+
+    /// The person's home folder.
+    pub(crate) fn home(&self) -> Option<&PersonHome> {
+        self.person_home.as_ref()
+    }
+
+    fn person_home(&self) -> Option<&Path> {
+        self.home().map(PersonHome::path)
     }
 
     /// What starts them.
@@ -186,7 +204,7 @@ pub(crate) struct Errand {
     /// A folder in it.
     cwd: PathBuf,
     network: Network,
-    scripts: Vec<Script>,
+    scripts: Scripts,
 }
 
 /// What a call says.
@@ -200,9 +218,18 @@ pub(crate) struct Said<'a> {
 }
 
 impl Errand {
-    /// Checks what a call says. Blocks.
-    pub(crate) fn new(work: &Work, said: Said<'_>) -> Result<Errand, Refused> {
-        Errand::within(work.context.workspace.as_deref(), said)
+    /// Checks what a call says, and reads the scripts it names. Blocks.
+    pub(crate) fn new(work: &Work, said: Said<'_>, ground: &Ground) -> Result<Errand, Refused> {
+        let mut errand = Errand::within(work.context.workspace.as_deref(), said)?;
+        let home = ground.commands().and_then(Commands::person_home);
+        let place = ScriptPlace {
+            root: &errand.root,
+            folder: Some(&errand.cwd),
+            home,
+            hidden: ground.hidden(),
+        };
+        errand.scripts = Scripts::of(said.command, &place);
+        Ok(errand)
     }
 
     /// Checks what is said to be run in a workspace. Blocks.
@@ -227,7 +254,7 @@ impl Errand {
         };
         Ok(Errand {
             command: said.command.to_owned(),
-            scripts: scripts::named(said.command, &root, &below),
+            scripts: Scripts::default(),
             root: real(&root)?,
             cwd: real(&folder)?,
             network,
@@ -252,18 +279,24 @@ impl Errand {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name}: {value}");
         }
-        for script in &self.scripts {
-            let _ = write!(text, "\n--- {} ---\n{}", script.path, script.shown());
+        if self.is_home(commands) {
+            let _ = writeln!(text, "home folder: {HOME_NOTE}");
         }
-        let scripts: Vec<String> = self.scripts.iter().map(Script::mark).collect();
+        text.push_str(&self.scripts.shown(true));
         let state = format!(
             "{}|{}|{}|{network}|{}",
             level.name(),
             self.root.display(),
             self.cwd.display(),
-            scripts.join("|"),
+            self.scripts.mark(),
         );
         Ok((text, hash(state.as_bytes())))
+    }
+
+    /// Whether the workspace is the person's home folder or holds it.
+    pub(crate) fn is_home(&self, commands: &Commands) -> bool {
+        let home = commands.person_home.as_ref();
+        home.is_some_and(|home| home.inside(&self.root).is_some())
     }
 
     /// The plan of a run. Waits for the disk, and at the first run for what the machine can enforce.
@@ -296,11 +329,12 @@ impl Errand {
     }
 
     fn policy(&self, ground: &Ground, whole: bool) -> Result<hob_exec::Policy, Refused> {
-        let home = commands(ground)?.person_home.as_deref();
+        let home = commands(ground)?.person_home.as_ref();
         let mut policy = walls::policy(&self.root, home, ground.hidden())?;
         if whole {
-            policy.protected.extend(walls::protected_below(&self.root)?);
+            walls::protect_below(&mut policy, &self.root, home)?;
         }
+        policy.bound_files = self.scripts.bound_files();
         policy.network = self.network.access();
         Ok(policy)
     }
@@ -323,24 +357,28 @@ fn check_command(command: &str) -> Result<(), Refused> {
 }
 
 /// What a call would do now.
-pub(crate) fn look(errand: Result<Errand, Refused>, ground: &Ground) -> Look {
+pub(crate) fn look(errand: Result<&Errand, Refused>, ground: &Ground) -> Look {
     match errand.and_then(|errand| errand.look(ground)) {
         Ok((preview, state)) => Look {
             preview,
             state,
             would_fail: None,
+            asks_always: false,
         },
-        Err(Refused(reason)) => Look {
-            preview: String::new(),
-            state: refusal(&reason),
-            would_fail: Some(reason),
-        },
+        Err(Refused(reason)) => Look::failing(reason),
     }
 }
 
-/// What an approval of a call that would do nothing is bound to.
-pub(crate) fn refusal(reason: &str) -> String {
-    format!("refused:{}", hash(reason.as_bytes()))
+impl Look {
+    /// A call that would do nothing.
+    pub(crate) fn failing(reason: String) -> Look {
+        Look {
+            preview: String::new(),
+            state: format!("refused:{}", hash(reason.as_bytes())),
+            would_fail: Some(reason),
+            asks_always: false,
+        }
+    }
 }
 
 /// Whether a call is still what its approval was bound to. Blocks.

@@ -37,7 +37,7 @@ impl OwnCommand {
         check_command(&self.command)?;
         let commands = commands(ground)?;
         if self.workspace.is_none() {
-            let home = commands.person_home.as_deref();
+            let home = commands.home();
             let mut policy = walls::looking_only(home, ground.hidden());
             policy.network = network::access(self.network);
             let argv = argv(&self.command).iter().map(Into::into).collect();

@@ -1,47 +1,143 @@
-//! The files a command line runs, as far as it plainly names them: `./build.sh`, `bash build.sh`,
-//! `cd tools && python3 gen.py`. A person sees what is in them, and the approval is bound to it.
+//! The files that a command line runs, as far as it names them. A person sees what is in them, and
+//! the run gets those very bytes.
 //!
-//! Invariant: bounded in files and bytes; only files below the workspace are opened. What a command
-//! line hides from this (variables, quotes, a Makefile) is shown as the line itself, no more.
+//! Invariants: bounded in files and bytes; only plain files below the given root are opened; a
+//! file that is named and cannot be shown or bound is said to be so. What a script loads, and what
+//! a Makefile or a package's scripts run, is not looked at.
 
+use super::command_words::{self, SimpleCommand, Word};
+use super::script_calls::{Call, call_of};
 use crate::beneath;
 use crate::spot::hash;
+use hob_exec::BoundFile;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
 /// Scripts shown of one command line.
-const SCRIPTS_MAX: usize = 4;
-/// Simple commands looked at.
-const COMMANDS_MAX: usize = 16;
+const SCRIPTS_MAX: usize = 8;
 /// Bytes shown of one.
 const SHOWN_BYTES_MAX: usize = 8 * 1024;
-/// Bytes of the largest script that is read.
+/// Bytes of all scripts of a line together.
 const SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
+/// Lines within lines.
+const NESTING_MAX: usize = 4;
+/// Sentences about what is not shown.
+const NOTES_MAX: usize = 8;
+/// Said of every script.
+pub(crate) const LOADS_NOTE: &str = "Files that the script loads are not shown and not bound.";
 
-/// Programs whose first argument is a script.
-const INTERPRETERS: &[&str] = &[
-    ".", "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "python",
-    "python3", "ruby", "sh", "source", "zsh",
-];
-/// Words before a program that are not the program.
-const BEFORE: &[&str] = &[
-    "do", "else", "env", "exec", "if", "nice", "nohup", "setsid", "then", "time", "while",
-];
+/// Where a line runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScriptPlace<'p> {
+    /// Only files below it are opened; a real path.
+    pub(crate) root: &'p Path,
+    /// The folder the line starts in; none where that is not known.
+    pub(crate) folder: Option<&'p Path>,
+    pub(crate) home: Option<&'p Path>,
+    /// Trees nothing of which is shown.
+    pub(crate) hidden: &'p [PathBuf],
+}
 
 /// A file that would be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Script {
-    /// Below the workspace.
-    pub(super) path: String,
+pub(crate) struct Script {
+    /// As a person is shown it.
+    path: String,
+    named: PathBuf,
+    real: PathBuf,
     bytes: Vec<u8>,
+    mode: u32,
+}
+
+/// What a line runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scripts {
+    found: Vec<Script>,
+    /// What is named and cannot be shown, in sentences.
+    notes: Vec<String>,
+    /// Whether the line is one command that opens its one script first of all.
+    opens_at_start: bool,
+}
+
+impl Scripts {
+    /// The files that `command` names.
+    pub(crate) fn of(command: &str, place: &ScriptPlace<'_>) -> Scripts {
+        let mut reader = Reader {
+            place,
+            folders: vec![place.folder.map(Path::to_owned)],
+            bytes_left: SCRIPT_BYTES_MAX,
+            nesting: 0,
+            scripts: Scripts::default(),
+        };
+        let commands = command_words::simple_commands(command);
+        for command in &commands {
+            reader.take(command);
+        }
+        let mut scripts = reader.scripts;
+        scripts.opens_at_start = commands.len() == 1 && scripts.found.len() == 1;
+        scripts
+    }
+
+    /// What a person is shown of them; empty where nothing is named.
+    pub(crate) fn shown(&self, is_bound: bool) -> String {
+        let mut text = String::new();
+        for script in &self.found {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n--- {} ---\n{}", script.path, script.shown());
+        }
+        if self.found.is_empty() && self.notes.is_empty() {
+            return text;
+        }
+        text.push('\n');
+        if !self.found.is_empty() {
+            let told = if is_bound {
+                "These bytes are what runs."
+            } else {
+                "The script is not bound: it could be replaced before it runs."
+            };
+            let _ = writeln!(text, "{told} {LOADS_NOTE}");
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "{note}");
+        }
+        text
+    }
+
+    /// What tells these from any others.
+    pub(crate) fn mark(&self) -> String {
+        let found = self.found.iter().map(Script::mark);
+        let all = found.chain(self.notes.iter().cloned());
+        all.collect::<Vec<_>>().join("|")
+    }
+
+    /// The files as a sandbox binds them.
+    pub(crate) fn bound_files(&self) -> Vec<BoundFile> {
+        let bound = |script: &Script| BoundFile {
+            path: script.real.clone(),
+            named: script.named.clone(),
+            bytes: script.bytes.clone(),
+            mode: script.mode,
+            opens_at_start: self.opens_at_start,
+        };
+        self.found.iter().map(bound).collect()
+    }
+
+    #[cfg(test)]
+    fn paths(&self) -> Vec<&str> {
+        self.found
+            .iter()
+            .map(|script| script.path.as_str())
+            .collect()
+    }
 }
 
 impl Script {
     /// Its beginning, as text.
-    pub(super) fn shown(&self) -> String {
+    fn shown(&self) -> String {
         if self.bytes.contains(&0) {
             return format!("(a program of {} bytes)\n", self.bytes.len());
         }
@@ -52,83 +148,188 @@ impl Script {
         }
         let left = self.bytes.len() - head.len();
         if left > 0 {
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "… ({left} more bytes)");
         }
         text
     }
 
-    pub(super) fn mark(&self) -> String {
-        format!("{}={}", self.path, hash(&self.bytes))
+    fn mark(&self) -> String {
+        format!("{}={:o}:{}", self.path, self.mode, hash(&self.bytes))
     }
 }
 
-/// The scripts that `command` names, run in the folder `below` the workspace `root`.
-pub(super) fn named(command: &str, root: &OwnedFd, below: &str) -> Vec<Script> {
-    let mut scripts: Vec<Script> = Vec::new();
-    let mut folder = below.to_owned();
-    let simple = command.split(['\n', ';', '&', '|', '(', ')', '{', '}']);
-    for simple in simple.take(COMMANDS_MAX) {
-        let words: Vec<String> = simple.split_whitespace().map(plain).collect();
-        let assigned = |word: &str| word.contains('=') && !word.contains('/');
-        let before = |word: &&String| assigned(word) || BEFORE.contains(&word.as_str());
-        let mut words = words.iter().skip_while(before);
-        let Some(program) = words.next() else {
-            continue;
-        };
-        if program == "cd" {
-            if let Some(into) = words.next() {
-                folder = format!("{folder}/{into}");
+struct Reader<'p> {
+    place: &'p ScriptPlace<'p>,
+    /// The folder that commands run in, one for each parenthesis around them.
+    folders: Vec<Option<PathBuf>>,
+    bytes_left: u64,
+    /// Lines around the one that is read: of `bash -c`, `eval`.
+    nesting: usize,
+    scripts: Scripts,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, command: &SimpleCommand) {
+        let outer = self.folders.last().cloned().flatten();
+        self.folders.resize(command.depth + 1, outer);
+        match call_of(command) {
+            Call::ChangeFolder(into) => {
+                let folder = into.and_then(|into| self.path(&into).ok());
+                if let Some(last) = self.folders.last_mut() {
+                    *last = folder;
+                }
             }
-            continue;
+            Call::Inner(_) if self.nesting == NESTING_MAX => {
+                self.note("Lines within lines are not shown and not bound.".to_owned());
+            }
+            Call::Inner(commands) => {
+                self.nesting += 1;
+                for command in &commands {
+                    self.take(command);
+                }
+                self.nesting -= 1;
+            }
+            Call::Scripts(named) => {
+                for named in &named {
+                    self.add(named);
+                }
+            }
+            Call::NotShown(note) => self.note(note),
+            Call::Other => {}
         }
-        let name = program.rsplit('/').next().unwrap_or(program);
-        let script = if INTERPRETERS.contains(&name) {
-            words.find(|word| !word.starts_with('-'))
-        } else {
-            Some(program).filter(|program| program.contains('/'))
+    }
+
+    fn add(&mut self, named: &Word) {
+        let shown = beneath::shorten(&named.text.replace('\0', "$"));
+        if !named.is_known {
+            self.note(format!(
+                "'{shown}' is a script whose name is decided when it runs: it is not shown and not bound."
+            ));
+            return;
+        }
+        let Ok(path) = self.path(named) else {
+            self.note(format!(
+                "The folder that '{shown}' lies in is not known before it runs: it is not shown and not bound."
+            ));
+            return;
         };
-        let Some(script) = script else { continue };
-        if let Some(found) = read(root, &folder, script)
-            && !scripts.contains(&found)
-            && scripts.len() < SCRIPTS_MAX
-        {
-            scripts.push(found);
+        match self.read(&path) {
+            Ok(Some(script)) => {
+                let is_new = self
+                    .scripts
+                    .found
+                    .iter()
+                    .all(|old| old.named != script.named);
+                if is_new && self.scripts.found.len() < SCRIPTS_MAX {
+                    self.bytes_left -= script.bytes.len() as u64;
+                    self.scripts.found.push(script);
+                } else if is_new {
+                    self.note(format!(
+                        "'{shown}' is one script too many: it is not bound."
+                    ));
+                }
+            }
+            // A program of the system, which no command can change.
+            Ok(None) => {}
+            Err(why) => self.note(format!("'{shown}' {why}: it is not shown and not bound.")),
         }
     }
-    scripts
-}
 
-/// A word without the quotes around it.
-fn plain(word: &str) -> String {
-    word.trim_matches(['"', '\'']).to_owned()
-}
-
-fn read(root: &OwnedFd, folder: &str, name: &str) -> Option<Script> {
-    let path = if name.starts_with('/') {
-        let lies = beneath::real_path(root).ok()?;
-        let below = std::path::Path::new(name).strip_prefix(lies).ok()?;
-        below.to_str()?.to_owned()
-    } else {
-        format!("{folder}/{name}")
-    };
-    beneath::check_path(&path).ok()?;
-    // Without waiting for the other end of a pipe; nothing but a file is read.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let opened = rustix::fs::openat2(root, &path, flags, Mode::empty(), within).ok()?;
-    let file = File::from(opened);
-    let found = file.metadata().ok()?;
-    if !found.is_file() || found.len() > SCRIPT_BYTES_MAX {
-        return None;
+    fn note(&mut self, note: String) {
+        let notes = &mut self.scripts.notes;
+        if notes.len() < NOTES_MAX && !notes.contains(&note) {
+            notes.push(note);
+        }
     }
-    let mut bytes = Vec::new();
-    file.take(SCRIPT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    let steps = path
-        .split('/')
-        .filter(|step| !step.is_empty() && *step != ".");
-    let path = steps.collect::<Vec<_>>().join("/");
-    Some(Script { path, bytes })
+
+    /// The absolute path of a word, as bash takes it from the folder it is in.
+    fn path(&self, word: &Word) -> Result<PathBuf, ()> {
+        if !word.is_known {
+            return Err(());
+        }
+        let folder = self.folders.last().and_then(Option::as_deref);
+        let text = &word.text;
+        let path = if let Some(rest) = text.strip_prefix(command_words::PWD) {
+            let folder = folder.ok_or(())?;
+            PathBuf::from(format!("{}{rest}", folder.display()))
+        } else if let Some(rest) = text.strip_prefix(command_words::HOME) {
+            let home = self.place.home.ok_or(())?;
+            PathBuf::from(format!("{}{rest}", home.display()))
+        } else if text.starts_with('/') {
+            PathBuf::from(text)
+        } else {
+            folder.ok_or(())?.join(text)
+        };
+        if path.to_string_lossy().contains('\0') {
+            return Err(());
+        }
+        Ok(path)
+    }
+
+    /// Reads a file. None for one outside the root; an error says why it cannot be shown.
+    fn read(&self, named: &Path) -> Result<Option<Script>, String> {
+        let place = self.place;
+        let Ok(real) = std::fs::canonicalize(named) else {
+            let missing = "does not exist yet, so what it will hold is not known".to_owned();
+            return if lexical(named).starts_with(place.root) {
+                Err(missing)
+            } else {
+                Ok(None)
+            };
+        };
+        let Ok(below) = real.strip_prefix(place.root) else {
+            return if lexical(named).starts_with(place.root) {
+                Err("is a link that leads out of the workspace".to_owned())
+            } else {
+                Ok(None)
+            };
+        };
+        if place.hidden.iter().any(|hidden| real.starts_with(hidden)) {
+            return Err("belongs to hob itself".to_owned());
+        }
+        let failed = |error: &dyn std::fmt::Display| format!("cannot be read ({error})");
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(place.root, flags, Mode::empty());
+        let root = root.map_err(|error| failed(&error))?;
+        // Without waiting for the other end of a pipe; nothing but a file is read.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let opened = rustix::fs::openat2(&root, below, flags, Mode::empty(), within);
+        let file = File::from(opened.map_err(|error| failed(&error))?);
+        let found = file.metadata().map_err(|error| failed(&error))?;
+        if !found.is_file() {
+            return Err("is no plain file".to_owned());
+        }
+        let mut bytes = Vec::new();
+        let read = file.take(self.bytes_left + 1).read_to_end(&mut bytes);
+        if read.map_err(|error| failed(&error))? as u64 > self.bytes_left {
+            return Err(format!(
+                "is larger than the {SCRIPT_BYTES_MAX} bytes that are bound"
+            ));
+        }
+        Ok(Some(Script {
+            path: below.display().to_string(),
+            named: named.to_owned(),
+            real,
+            bytes,
+            mode: found.mode() & 0o777,
+        }))
+    }
+}
+
+/// A path without `.` and `..`, by its words.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for step in path.components() {
+        match step {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            step => plain.push(step),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

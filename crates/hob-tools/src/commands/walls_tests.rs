@@ -3,40 +3,39 @@
 use super::*;
 use crate::trial::Trial;
 
+fn home(path: &Path) -> PersonHome {
+    PersonHome::new(path)
+}
+
 #[test]
-fn what_is_there_and_protected_is_found_at_any_depth() {
+fn what_is_there_and_protected_is_added_to_the_policy() {
     let trial = Trial::new();
-    for name in [
-        ".git/config",
-        "lib/part/.git/HEAD",
-        "lib/.envrc",
-        "lib/.Git/HEAD",
-        "home/.config/autostart/x.desktop",
-        "plain/autostart/x",
-        "plain/.github/workflows",
-    ] {
+    for name in [".git/config", "lib/.envrc", "plain/.github/workflows/a"] {
         trial.put(name, "x");
     }
     let root = trial.path("");
-    let mut found = protected_below(&root).expect("is small");
-    found.sort();
-    let expected = [
-        ".git",
-        "home/.config/autostart",
-        "lib/.Git",
-        "lib/.envrc",
-        "lib/part/.git",
-    ];
-    let expected: Vec<_> = expected.iter().map(|name| trial.path(name)).collect();
-    assert_eq!(found, expected);
+    let mut made = policy(&root, None, &[]).expect("stands");
+    protect_below(&mut made, &root, None).expect("is small");
+    for name in [".git", "lib/.envrc", "plain/.github/workflows"] {
+        assert!(made.protected.contains(&trial.path(name)), "{name}");
+    }
 }
 
 #[test]
 fn a_protected_workspace_is_refused_and_hobs_usual_homes_are_hidden() {
-    let home = Path::new("/home/someone");
-    policy(&home.join("work/.git/x"), Some(home), &[]).expect_err("is protected");
+    let person = home(Path::new("/home/someone"));
+    let work = Path::new("/home/someone/work");
+    for name in [
+        "work/.git/x",
+        ".local/bin",
+        ".config/nvim/lua",
+        "work/.husky",
+    ] {
+        let root = person.path().join(name);
+        policy(&root, Some(&person), &[]).expect_err(name);
+    }
     let own = [PathBuf::from("/srv/hob")];
-    let made = policy(&home.join("work"), Some(home), &own).expect("stands");
+    let made = policy(work, Some(&person), &own).expect("stands");
     for hidden in [
         "/srv/hob",
         "/home/someone/.config/hob",
@@ -45,8 +44,21 @@ fn a_protected_workspace_is_refused_and_hobs_usual_homes_are_hidden() {
         assert!(made.hidden.contains(&PathBuf::from(hidden)), "{hidden}");
     }
     assert!(made.network == hob_exec::NetworkAccess::Off && !made.unix_sockets);
-    let whole = policy(home, Some(home), &own).expect("stands");
-    for name in [".git", ".bashrc", ".config/autostart"] {
-        assert!(whole.protected.contains(&home.join(name)), "{name}");
+}
+
+#[test]
+fn in_a_home_folder_only_what_is_there_can_be_changed() {
+    let trial = Trial::new();
+    for name in ["docs/.git/x", ".config/x", "bin/x", "a.txt", "store/HEAD"] {
+        trial.put(name, "x");
     }
+    trial.put("store/objects/x", "x");
+    trial.put("store/refs/x", "x");
+    let root = trial.path("").canonicalize().expect("is there");
+    let person = home(&root);
+    let mut made = policy(&root, Some(&person), &[]).expect("stands");
+    let names = ["a.txt", "docs", "store"].map(|name| root.join(name));
+    assert_eq!(made.write, names);
+    protect_below(&mut made, &root, Some(&person)).expect("is small");
+    assert_eq!(made.protected, [root.join("docs/.git"), root.join("store")]);
 }

@@ -131,6 +131,7 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     Ok(Plan {
         preview: diff::unified(shown, Some(bytes), &after),
         done,
+        asks_always: false,
         steps: vec![Step::File {
             mode: *mode,
             bytes: after,

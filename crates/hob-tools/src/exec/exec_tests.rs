@@ -23,6 +23,7 @@ fn exit(ended: Ended, cause: Cause, stdout: &str, stderr: &str) -> Exit {
         stderr: kept(stderr),
         output_file: None,
         dropped_lines: 0,
+        left_behind: hob_exec::LeftBehind::default(),
     }
 }
 
@@ -55,6 +56,7 @@ fn an_end_is_told_in_words_and_in_metadata() {
         Cause::Deadline,
         Cause::Processes,
         Cause::Disk,
+        Cause::Replaced,
     ] {
         let answer = answer(&exit(Ended::Signal(9), cause, "x", ""), 500, None);
         assert!(answer.is_error && words(&answer).contains("was ended with everything"));

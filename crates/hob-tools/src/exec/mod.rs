@@ -6,10 +6,11 @@
 use crate::commands::{
     self, COMMAND_CHARS_MAX, Errand, ProxyReport, ROOM_TIMEOUT_MS, Said, TIMEOUT_MS_MAX,
 };
-use crate::outcome::said;
+use crate::outcome::{append, said};
 use crate::spot::Refused;
 use crate::{Entry, Ground, Look, Looks, Running, arguments, kept};
 use hob_core::permission::{Approved, Work};
+use hob_exec::home_view::HOME_NOTE;
 use hob_exec::order::{Cause, Ended};
 use hob_exec::output::{Kept, Source};
 use hob_exec::{Child, Exit, Feed};
@@ -105,12 +106,13 @@ fn spec() -> ToolSpec {
 }
 
 fn look(work: &Work, ground: &Ground) -> Look {
-    commands::look(errand(work).map(|(_, errand)| errand), ground)
+    let errand = errand(work, ground).map(|(_, errand)| errand);
+    commands::look(errand.as_ref().map_err(Refused::clone), ground)
 }
 
-fn errand(work: &Work) -> Result<(Args, Errand), Refused> {
+fn errand(work: &Work, ground: &Ground) -> Result<(Args, Errand), Refused> {
     let args: Args = arguments(work)?;
-    let errand = Errand::new(work, args.said())?;
+    let errand = Errand::new(work, args.said(), ground)?;
     Ok((args, errand))
 }
 
@@ -125,8 +127,10 @@ async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     let seen = ground.clone();
     let context = work.context.clone();
     let planned = tokio::task::spawn_blocking(move || {
-        commands::check_state(&work, &look(&work, &seen))?;
-        errand(&work)
+        // What is compared is what runs: the scripts are not read again.
+        let (args, errand) = errand(&work, &seen)?;
+        commands::check_state(&work, &commands::look(Ok(&errand), &seen))?;
+        Ok((args, errand))
     });
     let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
     let (args, errand) = planned.await.unwrap_or_else(interrupted)?;
@@ -141,6 +145,10 @@ async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     let spawned = commands.spawn(plan, errand.network().hosts()).await?;
     let exit = watch(&spawned.child, ground).await?;
     let mut answer = answer(&exit, deadline.as_millis(), spawned.report.as_ref());
+    if !exit.is_success() && errand.is_home(commands) {
+        append(&mut answer, &format!("({HOME_NOTE})"));
+    }
+    commands::left_behind(&mut answer, &exit.left_behind);
     let is_cut = exit.stdout.is_truncated() || exit.stderr.is_truncated();
     if let Some(draft) = draft.filter(|_| is_cut) {
         let lacks = exit.output_file.is_none_or(|(_, lacks)| lacks);
@@ -185,6 +193,9 @@ fn answer(exit: &Exit, deadline_ms: u128, network: Option<&ProxyReport>) -> Exec
         Cause::Deadline => Some(format!("It took longer than {deadline_ms} ms")),
         Cause::Processes => Some("It had too many processes".to_owned()),
         Cause::Disk => Some("A disk it writes to was nearly full".to_owned()),
+        Cause::Replaced => {
+            Some("The script that was approved was replaced while it ran".to_owned())
+        }
     };
     let is_error = why.is_some();
     let last = match (why, exit.ended) {

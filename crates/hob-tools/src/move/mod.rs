@@ -61,10 +61,12 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     let from = Spot::find(workspace, &args.from, ground)?;
     let to = Spot::find(workspace, &args.to, ground)?;
     let before = from.look()?;
+    let mut asks_always = false;
     let what = match &before {
         Node::Nothing => return Err(not_a_file(&from, &before)),
         Node::Folder { .. } => {
             let tree = tree::survey(&from, Some(&to))?;
+            asks_always = tree.asks_always;
             format!("a folder with {} files, {} bytes", tree.files, tree.bytes)
         }
         Node::File { bytes, .. } => format!("{} bytes", bytes.len()),
@@ -82,6 +84,7 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     Ok(Plan {
         preview: format!("{} → {} ({what})", from.shown, to.shown),
         done: told(&from.shown, &to.shown),
+        asks_always,
         steps: vec![Step::Moved { from, to, before }],
     })
 }

@@ -120,7 +120,7 @@ fn spec() -> ToolSpec {
 }
 
 impl Args {
-    fn errand(&self, work: &Work) -> Result<Errand, Refused> {
+    fn errand(&self, work: &Work, ground: &Ground) -> Result<Errand, Refused> {
         let missing = || Refused("To start something, give the command.".to_owned());
         let said = Said {
             command: self.command.as_deref().ok_or_else(missing)?,
@@ -128,7 +128,7 @@ impl Args {
             network: self.network,
             hosts: self.hosts.as_deref(),
         };
-        Errand::new(work, said)
+        Errand::new(work, said, ground)
     }
 
     fn id(&self) -> Result<u64, Refused> {
@@ -138,17 +138,16 @@ impl Args {
 }
 
 fn look(work: &Work, ground: &Ground) -> Look {
-    let nothing = |reason: String| Look {
-        preview: String::new(),
-        state: commands::refusal(&reason),
-        would_fail: Some(reason),
-    };
+    let nothing = Look::failing;
     let args: Args = match arguments(work) {
         Ok(args) => args,
         Err(Refused(reason)) => return nothing(reason),
     };
     match args.action {
-        Action::Start => commands::look(args.errand(work), ground),
+        Action::Start => {
+            let errand = args.errand(work, ground);
+            commands::look(errand.as_ref().map_err(Refused::clone), ground)
+        }
         // What a session started it may look at and end without asking anybody again.
         Action::Poll | Action::List => {
             nothing("It only looks at what this session started.".to_owned())
@@ -163,6 +162,7 @@ fn look(work: &Work, ground: &Ground) -> Look {
                 ),
                 state: hash(command.as_bytes()),
                 would_fail: None,
+                asks_always: false,
             },
             Err(Refused(reason)) => nothing(reason),
         },
@@ -219,8 +219,10 @@ async fn start(work: Work, args: Args, ground: &Ground) -> Result<Executed, Refu
     let seen = ground.clone();
     let session = work.context.session_key.clone();
     let planned = tokio::task::spawn_blocking(move || {
-        commands::check_state(&work, &look(&work, &seen))?;
-        args.errand(&work)
+        // What is compared is what runs: the scripts are not read again.
+        let errand = args.errand(&work, &seen)?;
+        commands::check_state(&work, &commands::look(Ok(&errand), &seen))?;
+        Ok(errand)
     });
     let interrupted = |_| Err(Refused("Starting it was interrupted.".to_owned()));
     let errand = planned.await.unwrap_or_else(interrupted)?;

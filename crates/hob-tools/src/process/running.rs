@@ -3,7 +3,7 @@
 //! Invariants: only the session that started a process finds it; what ended and was told is
 //! forgotten; what ended and was not makes room when it is needed.
 
-use crate::commands::{Commands, ProxyReport, Spawned};
+use crate::commands::{Commands, ProxyReport, Spawned, left_behind};
 use crate::outcome::said;
 use crate::spot::Refused;
 use hob_exec::order::{Cause, Ended};
@@ -194,10 +194,12 @@ impl Commands {
             network.add_to(&mut metadata);
             text = format!("{text}\n({})", network.line());
         }
-        Ok(Executed {
+        let mut answer = Executed {
             metadata: Some(metadata),
             ..said(text)
-        })
+        };
+        left_behind(&mut answer, &exit.left_behind);
+        Ok(answer)
     }
 
     /// What came since the last poll, and how many bytes.
@@ -253,6 +255,7 @@ fn end(exit: &Exit) -> String {
         (Cause::Itself, Ended::Code(code)) => format!("it ended with exit code {code}"),
         (Cause::Itself, Ended::Signal(signal)) => format!("it was ended by signal {signal}"),
         (Cause::Processes, _) => "it had too many processes and was ended".to_owned(),
+        (Cause::Replaced, _) => "its script was replaced while it ran, so it was ended".to_owned(),
         (Cause::Disk, _) => "a disk was nearly full, so it was ended".to_owned(),
         (Cause::Cancelled | Cause::Deadline, _) => {
             "it was ended with everything it had started".to_owned()

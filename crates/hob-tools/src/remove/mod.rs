@@ -89,6 +89,7 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     Ok(Plan {
         preview: preview(&shown, &size, &steps),
         done: told(&shown),
+        asks_always: false,
         steps,
     })
 }

@@ -12,12 +12,14 @@ mod guard;
 mod running;
 mod shown;
 
-use crate::commands::refusal;
+use crate::commands::scripts::{ScriptPlace, Scripts};
+use crate::commands::{Commands, check_state};
 use crate::outcome::failed;
 use crate::rooms::{ask, told};
 use crate::spot::{Refused, hash};
 use crate::{Entry, Ground, Look, Looks, Running, arguments};
 use hob_core::permission::{Approved, Work};
+use hob_exec::protected_paths::PersonHome;
 use hob_wire::limits::TERMINAL_COMMAND_CHARS_MAX;
 use hob_wire::rooms::terminal::{
     Capture, CaptureParams, DEFAULT_TERMINAL, Keys, KeysParams, List, ListParams, Terminal,
@@ -27,6 +29,7 @@ use hob_wire::rooms::tool::{Executed, Probed};
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
 use serde::Deserialize;
 use serde_json::json;
+use std::path::Path;
 use std::time::Duration;
 
 /// Its name, which also says which tool runs that nobody watches are not told of.
@@ -241,23 +244,43 @@ fn look(work: &Work, ground: &Ground) -> Look {
         Ok((args, wish, found))
     });
     match seen {
-        Ok((args, wish, found)) => Look {
-            preview: shown::preview(args.name(), &wish, found.as_ref()),
-            state: state(args.name(), found.as_ref()),
-            would_fail: None,
-        },
-        Err(Refused(reason)) => Look {
-            preview: String::new(),
-            state: refusal(&reason),
-            would_fail: Some(reason),
-        },
+        Ok((args, wish, found)) => {
+            let scripts = scripts(&wish, found.as_ref(), ground);
+            let mut preview = shown::preview(args.name(), &wish, found.as_ref());
+            preview.push_str(&scripts.shown(false));
+            Look {
+                preview,
+                state: state(args.name(), found.as_ref(), &scripts),
+                would_fail: None,
+                asks_always: false,
+            }
+        }
+        Err(Refused(reason)) => Look::failing(reason),
     }
 }
 
-/// What an approval rests on: the terminal, and the folder its shell is in.
-fn state(name: &str, found: Option<&Terminal>) -> String {
+/// What an approval rests on: the terminal, the folder its shell is in, and the scripts it names.
+fn state(name: &str, found: Option<&Terminal>, scripts: &Scripts) -> String {
     let folder = found.map(|terminal| terminal.folder.as_deref().unwrap_or_default());
-    hash(format!("{name}\n{folder:?}").as_bytes())
+    let scripts = scripts.mark();
+    hash(format!("{name}\n{folder:?}\n{scripts}").as_bytes())
+}
+
+/// The scripts that a line names. The shell is the person's own, so they may lie anywhere; its
+/// folder is known only while nothing else waits to be typed.
+fn scripts(wish: &Wish, found: Option<&Terminal>, ground: &Ground) -> Scripts {
+    let Wish::Run(order) = wish else {
+        return Scripts::default();
+    };
+    let folder = found.and_then(|terminal| terminal.folder.as_deref());
+    let home = ground.commands().and_then(Commands::home);
+    let place = ScriptPlace {
+        root: Path::new("/"),
+        folder: folder.map(Path::new).filter(|folder| folder.is_absolute()),
+        home: home.map(PersonHome::path),
+        hidden: ground.hidden(),
+    };
+    Scripts::of(&order.command, &place)
 }
 
 /// The terminal of that name, if it is there and alive.
@@ -290,7 +313,10 @@ async fn act(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
     let args: Args = arguments(work)?;
     let name = args.name().to_owned();
     match args.wish()? {
-        Wish::Run(order) => running::run(work, ground, &name, order).await,
+        Wish::Run(order) => {
+            compare_again(work, ground).await?;
+            running::run(work, ground, &name, order).await
+        }
         Wish::Keys { text, keys } => {
             let params = KeysParams {
                 name: Some(name.clone()),
@@ -308,6 +334,18 @@ async fn act(work: &Work, ground: &Ground) -> Result<Executed, Refused> {
             Ok(told(&shown::list(&all), &all))
         }
     }
+}
+
+/// Refuses a command whose scripts or folder changed since it was approved. There are no mounts
+/// around a terminal, so this is right before the line is handed over, and no later.
+async fn compare_again(work: &Work, ground: &Ground) -> Result<(), Refused> {
+    if work.state.is_none() {
+        return Ok(());
+    }
+    let (call, seen) = (work.clone(), ground.clone());
+    let looked = tokio::task::spawn_blocking(move || look(&call, &seen)).await;
+    let interrupted = |_| Refused("Looking at it was interrupted.".to_owned());
+    check_state(work, &looked.map_err(interrupted)?)
 }
 
 async fn captured(ground: &Ground, name: String, lines: u32) -> Result<Executed, Refused> {

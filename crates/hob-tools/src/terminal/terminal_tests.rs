@@ -132,13 +132,20 @@ fn an_approval_is_bound_to_the_terminal_and_its_folder() {
         folder: Some("/".to_owned()),
         ..here.clone()
     };
+    let none = Scripts::default();
     assert_eq!(
-        state("main", Some(&here)),
-        state("main", Some(&terminal(TerminalState::Busy)))
+        state("main", Some(&here), &none),
+        state("main", Some(&terminal(TerminalState::Busy)), &none)
     );
-    assert_ne!(state("main", Some(&here)), state("main", Some(&elsewhere)));
-    assert_ne!(state("main", Some(&here)), state("main", None));
-    assert_ne!(state("main", None), state("lab", None));
+    assert_ne!(
+        state("main", Some(&here), &none),
+        state("main", Some(&elsewhere), &none)
+    );
+    assert_ne!(
+        state("main", Some(&here), &none),
+        state("main", None, &none)
+    );
+    assert_ne!(state("main", None, &none), state("lab", None, &none));
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     Ok(Plan {
         preview: diff::unified(&spot.shown, held, &bytes),
         done: told(&spot.shown, &bytes, held.is_none()),
+        asks_always: false,
         steps: vec![Step::File {
             spot,
             before,

@@ -273,6 +273,10 @@ pub struct Previewed {
     /// Why the call would do nothing, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_fail: Option<String>,
+    /// Whether a person is asked whatever rule or mode allows it: the call changes a file that
+    /// something else may run by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_always: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,341 @@
+//! Which words of a simple command are files that it runs. Pure.
+
+use super::command_words::{SimpleCommand, Word, inner_commands};
+
+/// Lines within the line of a command: `bash -c`, `eval`.
+const INNER_DEPTH_MAX: usize = 3;
+
+/// What a simple command does, as far as scripts are concerned.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    /// Later commands run in this folder; none where it is not known.
+    ChangeFolder(Option<Word>),
+    /// It runs another line.
+    Inner(Vec<SimpleCommand>),
+    /// These files are run.
+    Scripts(Vec<Word>),
+    /// It runs files that cannot be told from the line; a sentence.
+    NotShown(String),
+    Other,
+}
+
+/// Words of the shell's grammar before a command.
+const KEYWORDS: &[&str] = &[
+    "!", "{", "do", "elif", "else", "if", "then", "until", "while",
+];
+
+/// Programs that run the program behind them, with those of their options that take a word.
+const WRAPPERS: &[(&str, &[&str])] = &[
+    ("builtin", &[]),
+    ("busybox", &[]),
+    ("chronic", &[]),
+    ("command", &[]),
+    ("doas", &["-u", "-C"]),
+    ("env", &["-u", "--unset", "-a", "--argv0"]),
+    ("exec", &["-a"]),
+    ("ionice", &["-c", "-n", "-p", "--class", "--classdata"]),
+    ("nice", &["-n", "--adjustment"]),
+    ("nohup", &[]),
+    ("setsid", &[]),
+    ("stdbuf", &["-i", "-o", "-e"]),
+    (
+        "sudo",
+        &["-u", "-g", "-h", "-p", "-U", "-C", "-D", "-R", "-T"],
+    ),
+    ("time", &["-f", "-o", "--format", "--output"]),
+    ("timeout", &["-k", "-s", "--kill-after", "--signal"]),
+    ("xargs", &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"]),
+];
+
+/// Programs whose first word is a script, with those of their options that take a word and those
+/// behind which the program itself stands.
+struct Interpreter {
+    names: &'static [&'static str],
+    valued: &'static [&'static str],
+    /// The option's word is the program itself.
+    inline: &'static [&'static str],
+    /// The option's word is a file that is run.
+    file: &'static [&'static str],
+}
+
+const INTERPRETERS: &[Interpreter] = &[
+    Interpreter {
+        names: &[
+            "bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash",
+        ],
+        valued: &["-o", "+o", "-O", "+O"],
+        inline: &["-c"],
+        file: &["--rcfile", "--init-file"],
+    },
+    Interpreter {
+        names: &["python", "pypy"],
+        valued: &["-W", "-X", "--check-hash-based-pycs"],
+        inline: &["-c"],
+        file: &[],
+    },
+    Interpreter {
+        names: &["node", "nodejs", "bun", "deno", "tsx", "ts-node"],
+        valued: &["-C", "--conditions", "--env-file", "--config"],
+        inline: &["-e", "-p", "--eval", "--print"],
+        file: &["-r", "--require", "--import", "--loader"],
+    },
+    Interpreter {
+        names: &["perl"],
+        valued: &["-I"],
+        inline: &["-e", "-E"],
+        file: &[],
+    },
+    Interpreter {
+        names: &["ruby"],
+        valued: &["-I", "-C", "-E"],
+        inline: &["-e"],
+        file: &["-r"],
+    },
+    Interpreter {
+        names: &["php"],
+        valued: &["-c", "-d", "-S", "-t", "-z"],
+        inline: &["-r"],
+        file: &["-f"],
+    },
+    Interpreter {
+        names: &[
+            "lua", "luajit", "tclsh", "rscript", "guile", "elixir", "julia", "groovy",
+        ],
+        valued: &["-l"],
+        inline: &["-e"],
+        file: &[],
+    },
+    Interpreter {
+        names: &["awk", "gawk", "mawk", "sed"],
+        valued: &["-F", "-v", "-e"],
+        inline: &[],
+        file: &["-f", "--file"],
+    },
+    Interpreter {
+        names: &[".", "source"],
+        valued: &[],
+        inline: &[],
+        file: &[],
+    },
+];
+
+/// Programs that run what a project's own files say.
+const PROJECT_RUNNERS: &[&str] = &[
+    "ant", "bazel", "bundle", "cargo", "cmake", "composer", "go", "gradle", "gradlew", "just",
+    "make", "gmake", "meson", "mvn", "ninja", "npm", "npx", "pnpm", "poetry", "pytest", "rake",
+    "task", "tox", "uv", "yarn",
+];
+
+pub(super) fn call_of(command: &SimpleCommand) -> Call {
+    let mut words = &command.words[..];
+    while let Some((first, rest)) = words.split_first() {
+        let name = program_name(&first.text);
+        if KEYWORDS.contains(&first.text.as_str()) || is_assignment(first) {
+            words = rest;
+        } else if let Some((_, valued)) = WRAPPERS.iter().find(|(known, _)| *known == name) {
+            words = match behind_wrapper(&name, valued, rest) {
+                Ok(words) => words,
+                Err(note) => return Call::NotShown(note),
+            };
+        } else {
+            return program_call(command, first, &name, rest);
+        }
+    }
+    Call::Other
+}
+
+/// The words behind a wrapper's own.
+fn behind_wrapper<'w>(
+    name: &str,
+    valued: &[&str],
+    words: &'w [Word],
+) -> Result<&'w [Word], String> {
+    let mut left = words;
+    while let Some((first, rest)) = left.split_first() {
+        let text = first.text.as_str();
+        if name == "env" && (text.starts_with("-S") || text.starts_with("--split-string")) {
+            return Err("What 'env -S' runs is not shown and not bound.".to_owned());
+        }
+        let moves = text.starts_with("-C") || text.starts_with("--chdir");
+        if matches!(name, "env" | "sudo") && moves {
+            return Err(format!(
+                "'{name} {text}' runs it in another folder: a script named there is not shown and not bound."
+            ));
+        }
+        if valued.contains(&text) {
+            left = rest.get(1..).unwrap_or_default();
+        } else if text.starts_with('-') || name == "env" && is_assignment(first) {
+            left = rest;
+        } else {
+            break;
+        }
+    }
+    // `timeout` has the time before the program.
+    if name == "timeout" {
+        left = left.get(1..).unwrap_or_default();
+    }
+    Ok(left)
+}
+
+fn program_call(command: &SimpleCommand, program: &Word, name: &str, rest: &[Word]) -> Call {
+    match name {
+        "cd" | "pushd" => {
+            let into = rest.iter().find(|word| !is_option(word));
+            return Call::ChangeFolder(into.filter(|word| word.text != "-").cloned());
+        }
+        "popd" => return Call::ChangeFolder(None),
+        "eval" => {
+            let is_known = rest.iter().all(|word| word.is_known);
+            let text: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
+            return inner(&text.join(" "), is_known, command.depth);
+        }
+        "find" => return find_call(rest),
+        _ => {}
+    }
+    if let Some(known) = INTERPRETERS.iter().find(|known| known.fits(name)) {
+        let own = (program.text.contains('/')).then(|| program.clone());
+        return match known.call(command, name, rest) {
+            Call::Scripts(mut scripts) => {
+                scripts.extend(own);
+                Call::Scripts(scripts)
+            }
+            Call::Other => own.map_or(Call::Other, |own| Call::Scripts(vec![own])),
+            other => other,
+        };
+    }
+    if program.text.contains('/') || !program.is_known {
+        return Call::Scripts(vec![program.clone()]);
+    }
+    if PROJECT_RUNNERS.contains(&name) {
+        return Call::NotShown(format!(
+            "What '{name}' runs comes from files of the project, which are not shown and not bound."
+        ));
+    }
+    Call::Other
+}
+
+/// The programs of `find -exec`.
+fn find_call(rest: &[Word]) -> Call {
+    let runs = ["-exec", "-execdir", "-ok", "-okdir"];
+    let mut commands = Vec::new();
+    for (at, word) in rest.iter().enumerate() {
+        if runs.contains(&word.text.as_str()) {
+            let words = rest[at + 1..].iter();
+            let words = words.take_while(|word| word.text != ";" && word.text != "+");
+            commands.push(SimpleCommand {
+                words: words.cloned().collect(),
+                ..SimpleCommand::default()
+            });
+        }
+    }
+    if commands.is_empty() {
+        Call::Other
+    } else {
+        Call::Inner(commands)
+    }
+}
+
+impl Interpreter {
+    /// Whether a program is this one, whatever version its name ends with.
+    fn fits(&self, name: &str) -> bool {
+        let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let mut names = self.names.iter();
+        names.any(|known| *known == name || !plain.is_empty() && *known == plain)
+    }
+
+    fn call(&self, command: &SimpleCommand, name: &str, words: &[Word]) -> Call {
+        let mut files = Vec::new();
+        let mut left = words;
+        let mut ends_options = false;
+        while let Some((word, rest)) = left.split_first() {
+            let text = word.text.as_str();
+            if text == "--" && !ends_options {
+                ends_options = true;
+                left = rest;
+                continue;
+            }
+            if ends_options || !is_option(word) && !text.starts_with('+') {
+                break;
+            }
+            // Short options of a shell may stand together: `-ec`.
+            let is_shell = self.names.contains(&"bash");
+            let is_inline = self.inline.contains(&text)
+                || is_shell && !text.starts_with("--") && text.ends_with('c');
+            if is_inline {
+                return match rest.first() {
+                    Some(line) if is_shell => inner(&line.text, line.is_known, command.depth),
+                    _ => Call::Scripts(files),
+                };
+            }
+            if text == "-m" && self.names.contains(&"python") {
+                return not_shown_module(rest.first());
+            }
+            if self.file.contains(&text) {
+                files.extend(rest.first().cloned());
+                left = rest.get(1..).unwrap_or_default();
+            } else if self.valued.contains(&text) {
+                left = rest.get(1..).unwrap_or_default();
+            } else {
+                left = rest;
+            }
+        }
+        if matches!(name, "deno" | "bun") && left.first().is_some_and(|word| word.text == "run") {
+            left = &left[1..];
+            while left.first().is_some_and(is_option) {
+                left = &left[1..];
+            }
+        }
+        // `awk` and `sed` take their program from the line where no file is named.
+        if !self.names.contains(&"awk") {
+            files.extend(left.first().filter(|word| word.text != "-").cloned());
+        }
+        if !files.is_empty() {
+            return Call::Scripts(files);
+        }
+        if let Some(input) = &command.input {
+            return Call::Scripts(vec![input.clone()]);
+        }
+        if command.is_piped && !self.names.contains(&"awk") {
+            return Call::NotShown(format!(
+                "'{name}' runs what another program prints, which is not shown and not bound."
+            ));
+        }
+        Call::Other
+    }
+}
+
+fn not_shown_module(module: Option<&Word>) -> Call {
+    let name = module.map_or("", |word| word.text.as_str());
+    Call::NotShown(format!(
+        "The Python module '{name}' may be a file of the project; it is not shown and not bound."
+    ))
+}
+
+fn inner(line: &str, is_known: bool, depth: usize) -> Call {
+    if !is_known {
+        return Call::NotShown(
+            "A part of the line is decided when it runs; what that runs is not shown and not bound."
+                .to_owned(),
+        );
+    }
+    Call::Inner(inner_commands(line, depth + 1, INNER_DEPTH_MAX))
+}
+
+fn is_option(word: &Word) -> bool {
+    word.text.starts_with('-') && word.text != "-"
+}
+
+fn is_assignment(word: &Word) -> bool {
+    let Some((name, _)) = word.text.split_once('=') else {
+        return false;
+    };
+    let mut letters = name.trim_end_matches('+').chars();
+    letters
+        .next()
+        .is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+fn program_name(text: &str) -> String {
+    text.rsplit('/').next().unwrap_or(text).to_lowercase()
+}
