@@ -1,6 +1,5 @@
 //! Commands that a person set, and what a person granted with them: walls, bounds, stops, rules.
 
-use hob_wire::NetworkGrant;
 use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, settings};
 use hob_bus::Call;
@@ -14,7 +13,7 @@ use hob_kit::world::Env;
 use hob_wire::rooms::audit::ListParams as AuditParams;
 use hob_wire::rooms::permission::{Add, List, ListParams, Rule};
 use hob_wire::schedule::GrantView;
-use hob_wire::{ErrorCode, Scope, Scopes};
+use hob_wire::{ErrorCode, NetworkGrant, Scope, Scopes};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -67,7 +66,9 @@ async fn a_network_is_the_proxy_unless_the_machines_own_was_named() {
     let never = CancellationToken::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
     let port = listener.local_addr().expect("has one").port();
-    let line = format!("curl -s -m 5 http://127.0.0.1:{port}/; echo > /dev/tcp/127.0.0.1/{port} && echo GOT");
+    let line = format!(
+        "curl -s -m 5 http://127.0.0.1:{port}/; echo > /dev/tcp/127.0.0.1/{port} && echo GOT"
+    );
     for (network, gets) in [
         (NetworkGrant::Off, false),
         (NetworkGrant::Proxy, false),
@@ -77,9 +78,19 @@ async fn a_network_is_the_proxy_unless_the_machines_own_was_named() {
         let mut told = errand(if gets { &direct } else { &line }, None);
         told.network = network;
         let outcome = errands.run(&told, &never).await;
-        assert_eq!(outcome.stdout.contains("GOT"), gets, "{network:?}: {outcome:?}");
-        let names = outcome.stderr.contains(&format!("Refused hosts: 127.0.0.1:{port}"));
-        assert_eq!(names, network == NetworkGrant::Proxy, "{network:?}: {outcome:?}");
+        assert_eq!(
+            outcome.stdout.contains("GOT"),
+            gets,
+            "{network:?}: {outcome:?}"
+        );
+        let names = outcome
+            .stderr
+            .contains(&format!("Refused hosts: 127.0.0.1:{port}"));
+        assert_eq!(
+            names,
+            network == NetworkGrant::Proxy,
+            "{network:?}: {outcome:?}"
+        );
     }
     fixture.close().await;
 }

@@ -51,12 +51,22 @@ pub(super) fn own_listeners(level: &str) -> usize {
         for host in ["127.0.0.1", "localhost"] {
             for way in WAYS {
                 tries += 1;
-                let said = online(&mut tools, &format!("{way} http://{host}:{port}/health"), &[]);
+                let said = online(
+                    &mut tools,
+                    &format!("{way} http://{host}:{port}/health"),
+                    &[],
+                );
                 let text = &said.text;
-                assert!(!text.contains("\"status\""), "{level}: {way} {host}: {said:?}");
+                assert!(
+                    !text.contains("\"status\""),
+                    "{level}: {way} {host}: {said:?}"
+                );
                 // Without a name server a program cannot look `localhost` up by itself.
                 if !way.contains("socks5:") {
-                    assert!(text.contains("hob itself"), "{level}: {way} {host}: {said:?}");
+                    assert!(
+                        text.contains("hob itself"),
+                        "{level}: {way} {host}: {said:?}"
+                    );
                 }
             }
         }
@@ -64,7 +74,10 @@ pub(super) fn own_listeners(level: &str) -> usize {
     let ear = Ear::open();
     for way in WAYS {
         let said = online(&mut tools, &format!("{way} {}", ear.url("/page")), &[]);
-        assert!(said.text.contains("inside secrets"), "control, {level}: {way}: {said:?}");
+        assert!(
+            said.text.contains("inside secrets"),
+            "control, {level}: {way}: {said:?}"
+        );
     }
     tries
 }
@@ -82,18 +95,28 @@ pub(super) fn inward(level: &str, hosts: &[&str]) -> usize {
         );
         let said = online(&mut tools, &command, &[]);
         assert_eq!(said.metadata["exitCode"], 0, "{level}: {said:?}");
-        assert!(!said.text.contains("inside secrets"), "{level}: {way}: {said:?}");
+        assert!(
+            !said.text.contains("inside secrets"),
+            "{level}: {way}: {said:?}"
+        );
         assert_eq!(closed.hits(), 0, "{level}: {way} reached the ear: {said:?}");
     }
     // The refusal names the host, and the setting that would open it.
     let said = online(&mut tools, &format!("curl -s {}", closed.url("/")), &[]);
     let named = format!("127.0.0.1:{}", closed.port);
     assert!(said.text.contains("web.private_hosts"), "{level}: {said:?}");
-    assert_eq!(said.metadata["refusedHosts"], json!([named]), "{level}: {said:?}");
+    assert_eq!(
+        said.metadata["refusedHosts"],
+        json!([named]),
+        "{level}: {said:?}"
+    );
     limited(level, &mut tools, &opened);
     for way in WAYS {
         let said = online(&mut tools, &format!("{way} {}", opened.url("/page")), &[]);
-        assert!(said.text.contains("inside secrets"), "control, {level}: {way}: {said:?}");
+        assert!(
+            said.text.contains("inside secrets"),
+            "control, {level}: {way}: {said:?}"
+        );
     }
     ends_with_the_daemon(level, tools);
     hosts.len() * WAYS.len()
@@ -107,7 +130,10 @@ fn limited(level: &str, tools: &mut Tools, opened: &Ear) {
     assert!(said.text.contains("`hosts`"), "{level}: {said:?}");
     assert_eq!(opened.hits(), before, "{level}: {said:?}");
     let said = online(tools, &fetch, &["127.0.0.1"]);
-    assert!(said.text.contains("inside secrets"), "control, {level}: {said:?}");
+    assert!(
+        said.text.contains("inside secrets"),
+        "control, {level}: {said:?}"
+    );
 }
 
 /// A daemon that is killed leaves nothing of such a command behind, and no socket.
@@ -118,9 +144,16 @@ fn ends_with_the_daemon(level: &str, mut tools: Tools) {
     let command = format!("exec -a {mark} sleep 1000");
     let args = json!({ "action": "start", "command": command, "network": true });
     let said = tools.call("process", &args);
-    assert!(!said.failed && said.text.contains("through hob's proxy"), "{said:?}");
+    assert!(
+        !said.failed && said.text.contains("through hob's proxy"),
+        "{said:?}"
+    );
     eventually("it runs", || processes_with(&mark) > 0);
-    assert_eq!(entries(tools.rig.home()), before, "the proxy has no socket file");
+    assert_eq!(
+        entries(tools.rig.home()),
+        before,
+        "the proxy has no socket file"
+    );
     tools.rig.kill();
     eventually("it ended with the daemon", || processes_with(&mark) == 0);
 }
