@@ -119,7 +119,11 @@ impl Spawner {
         let pending = order.has_proxy().then(PendingListener::new);
         let mut pending = pending.transpose().map_err(failed)?;
         let theirs = pending.as_mut().and_then(PendingListener::take_theirs);
-        let (ours, shim) = self.start_shim(&mut pipes, theirs).map_err(failed)?;
+        let (ours, shim) = self
+            .start_shim(&mut pipes, theirs.as_ref())
+            .map_err(failed)?;
+        // The end of the pair must mean that the child has let go of it.
+        drop(theirs);
         // Before the program starts, which may connect at once.
         let access = plan.listening.clone().and_then(|service| {
             let pid = i32::try_from(shim.id()?).ok()?;
@@ -247,7 +251,7 @@ impl Spawner {
     fn start_shim(
         &self,
         pipes: &mut Pipes,
-        network: Option<OwnedFd>,
+        network: Option<&OwnedFd>,
     ) -> io::Result<(StdUnixStream, tokio::process::Child)> {
         let (ours, theirs) = StdUnixStream::pair()?;
         let (program, arguments) = split(&self.0.parts.shim)?;
@@ -261,7 +265,7 @@ impl Spawner {
             .spawn()?;
         let theirs = pipes.theirs.take();
         let theirs = theirs.ok_or_else(|| io::Error::other("the pipes are given away"))?;
-        let borrowed: Vec<_> = theirs.iter().chain(&network).map(AsFd::as_fd).collect();
+        let borrowed: Vec<_> = theirs.iter().chain(network).map(AsFd::as_fd).collect();
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));

@@ -94,9 +94,9 @@ impl<'c> Facts<'c> {
         let limits = of_kind(NeedKind::Hosts).filter_map(|need| args.get(&need.arg));
         let limits: Vec<Option<&str>> = limits.flat_map(texts).collect();
         // A limit that does not hold, or holds nothing, is none.
-        let is_limit = |text: &Option<&str>| text.is_some_and(|text| text != "*");
-        self.any_host =
-            self.host_network.is_some() || limits.is_empty() || !limits.iter().all(is_limit);
+        let is_no_limit = |text: Option<&str>| text.is_none_or(|text| text == "*");
+        let is_wide = limits.is_empty() || limits.iter().copied().any(is_no_limit);
+        self.any_host = self.host_network.is_some() || is_wide;
         if !self.any_host {
             let host = |text: Option<&str>| text.and_then(Host::of_limit);
             self.hosts.extend(limits.into_iter().map(host));

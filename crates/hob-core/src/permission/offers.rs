@@ -66,12 +66,11 @@ fn terms(call: &Call<'_>, facts: &Facts<'_>, scope: Reach) -> Terms {
     terms.matches = exactly(of_kind(NeedKind::Command));
     let has_command = !terms.matches.is_empty();
     if !facts.hosts.is_empty() {
-        match one_host(facts) {
-            Some(host) => terms.host = Some(host),
-            None => {
-                terms.matches.extend(exactly(of_kind(NeedKind::Host)));
-                terms.matches.extend(exactly(of_kind(NeedKind::Hosts)));
-            }
+        if let Some(host) = one_host(facts) {
+            terms.host = Some(host);
+        } else {
+            terms.matches.extend(exactly(of_kind(NeedKind::Host)));
+            terms.matches.extend(exactly(of_kind(NeedKind::Hosts)));
         }
     }
     let names_something = has_command || !facts.hosts.is_empty();

@@ -13,7 +13,7 @@ use hob_kit::world::Env;
 use hob_wire::rooms::audit::ListParams as AuditParams;
 use hob_wire::rooms::permission::{Add, List, ListParams, Rule};
 use hob_wire::schedule::GrantView;
-use hob_wire::{ErrorCode, Scope, Scopes};
+use hob_wire::{ErrorCode, NetworkGrant, Scope, Scopes};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,8 @@ fn errands(fixture: &Fixture) -> Errands {
         tasks: fixture.tasks.clone(),
         facts: None,
     });
-    let commands = Commands::new(spawner, settings(""), None);
+    let web = hob_net::Web::new(Clock::system());
+    let commands = Commands::new(spawner, settings(""), None).with_web(web);
     Errands::new(commands, &fixture.home, Clock::system())
 }
 
@@ -35,7 +36,7 @@ fn errand(command: &str, workspace: Option<&tempfile::TempDir>) -> Errand {
     Errand {
         command: command.to_owned(),
         workspace: named.map(str::to_owned),
-        network: hob_wire::NetworkGrant::Off,
+        network: NetworkGrant::Off,
         timeout_ms: None,
     }
 }
@@ -55,6 +56,42 @@ async fn a_command_says_what_it_said_and_how_it_ended() {
     assert_eq!((&*outcome.stdout, &*outcome.stderr), ("out\n", "err\n"));
     assert_eq!(outcome.problem, None);
     assert!(folder.path().join("made").exists());
+    fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_network_is_the_proxy_unless_the_machines_own_was_named() {
+    let fixture = Fixture::new();
+    let errands = errands(&fixture);
+    let never = CancellationToken::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+    let port = listener.local_addr().expect("has one").port();
+    let line = format!(
+        "curl -s -m 5 http://127.0.0.1:{port}/; echo > /dev/tcp/127.0.0.1/{port} && echo GOT"
+    );
+    for (network, gets) in [
+        (NetworkGrant::Off, false),
+        (NetworkGrant::Proxy, false),
+        (NetworkGrant::Host, true),
+    ] {
+        let direct = format!("echo > /dev/tcp/127.0.0.1/{port} && echo GOT");
+        let mut told = errand(if gets { &direct } else { &line }, None);
+        told.network = network;
+        let outcome = errands.run(&told, &never).await;
+        assert_eq!(
+            outcome.stdout.contains("GOT"),
+            gets,
+            "{network:?}: {outcome:?}"
+        );
+        let names = outcome
+            .stderr
+            .contains(&format!("Refused hosts: 127.0.0.1:{port}"));
+        assert_eq!(
+            names,
+            network == NetworkGrant::Proxy,
+            "{network:?}: {outcome:?}"
+        );
+    }
     fixture.close().await;
 }
 

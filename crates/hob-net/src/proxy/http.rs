@@ -79,7 +79,7 @@ pub(super) fn read_head(bytes: &[u8]) -> Head {
     let Ok(url) = Url::parse(target) else {
         return Head::Wrong("Its address is not a URL.");
     };
-    let version = if request.version == Some(0) { 0 } else { 1 };
+    let version = u8::from(request.version != Some(0));
     let forwarded = forwarded(method, &url, version, request.headers);
     Head::Whole(ProxyRequest {
         destination: Destination::Url(target.to_owned()),

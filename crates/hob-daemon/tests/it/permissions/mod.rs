@@ -28,6 +28,7 @@ pub(crate) fn settings(text: &str) -> tokio::sync::watch::Receiver<Arc<Settings>
         hob_daemon::permission::KEYS,
         hob_daemon::tool::KEYS,
         hob_daemon::tool::EXEC_KEYS,
+        hob_daemon::tool::WEB_KEYS,
     ]));
     let settings = Settings::load(&catalog, "test", text, &Env::default()).expect("loads");
     tokio::sync::watch::channel(Arc::new(settings)).1

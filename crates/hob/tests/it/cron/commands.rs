@@ -4,7 +4,7 @@ use super::slots;
 use crate::loops::{json, teller};
 use crate::mind::house_with;
 use hob_sim::Gate;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_job_is_changed_and_what_is_not_named_stays() {
@@ -78,6 +78,10 @@ fn mistakes_are_named_with_what_to_do() {
             "--task only",
         ),
         ("cron add x --every 1h --task T --network", "--command only"),
+        (
+            "cron add x --every 1h --command true --network=lan",
+            "[possible values: true, false, host]",
+        ),
         ("cron add x --every 1h --loop l --model m", "--task only"),
     ];
     for (line, words) in lines {
@@ -95,6 +99,36 @@ fn mistakes_are_named_with_what_to_do() {
             "{verb}: {missing:?}"
         );
     }
+}
+
+#[test]
+fn a_command_has_the_network_that_was_named() {
+    let sim = teller(&Gate::new());
+    let house = house_with(&sim);
+    for (name, flag, network, shown) in [
+        ("none", "", json!(false), "true\n"),
+        ("proxied", "--network", json!(true), "(with network)"),
+        (
+            "hosted",
+            "--network=host",
+            json!("host"),
+            "(with this machine's own network)",
+        ),
+    ] {
+        let line = format!("hob cron add {name} --every 1h {flag} --command true");
+        house.shell(&line).success();
+        let job = house.hob(&["cron", "show", name]).success();
+        assert!(job.contains(shown), "{name}: {job}");
+        let job = house.hob(&["cron", "show", name, "--json"]).success();
+        let job: Value = serde_json::from_str(&job).expect("is JSON");
+        let found = job.to_string().contains(&format!("\"network\":{network}"));
+        assert!(found, "{name}: {job}");
+    }
+    house
+        .shell("hob cron update hosted --network=false")
+        .success();
+    let job = house.hob(&["cron", "show", "hosted"]).success();
+    assert!(!job.contains("network"), "{job}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod persistence;
 mod planted;
 mod privilege;
 mod protected;
+mod proxied;
 mod races;
 mod secrets;
 mod swaps;

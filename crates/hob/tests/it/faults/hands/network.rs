@@ -1,6 +1,7 @@
 //! Fault 68: a command without the network reaches nobody: not over TCP, UDP or DNS, not over
 //! sockets of the file system or abstract ones, not by `io_uring`. Reaching is counted at the ear.
 
+use super::proxied;
 use super::tools::{LEVELS, Tools};
 use crate::faults::rig::eventually;
 use crate::faults::trial::Trial;
@@ -146,17 +147,34 @@ fn f68_network_off_means_off() {
             assert_eq!(hits, 0, "{level}: {attack} reached an ear: {said:?}");
         }
         for (what, attack) in REFUSED {
-            tries += 1;
-            let said = tools.exec(attack);
-            assert_ne!(said.metadata["exitCode"], 0, "{level}: {what}: {said:?}");
+            for network in [false, true] {
+                tries += 1;
+                let args = json!({ "command": attack, "network": network });
+                let said = tools.call("exec", &args);
+                assert_ne!(said.metadata["exitCode"], 0, "{level}: {what}: {said:?}");
+            }
+        }
+        // With the network granted, what goes past the proxy reaches nobody either, and what goes
+        // through it reaches nobody on this machine.
+        for attack in ears.attacks() {
+            for attack in [attack.replace("curl ", "curl --noproxy '*' "), attack] {
+                tries += 1;
+                let said = tools.call("exec", &json!({ "command": attack, "network": true }));
+                let hits = ears.hits.load(Ordering::SeqCst);
+                assert_eq!(hits, 0, "{level}: {attack} reached an ear: {said:?}");
+                let note = "programs that ignore proxy settings have no network";
+                assert!(said.text.contains(note), "{level}: {said:?}");
+            }
         }
         controls(&mut tools, &ears);
+        tries += proxied::own_listeners(level);
     }
     trial.figure("tries", tries);
     trial.figure("successes", 0);
 }
 
-/// The same attacks reach the ears from outside the walls, and TCP does from inside once granted.
+/// The same attacks reach the ears from outside the walls, and TCP does from inside once this
+/// machine's own network is granted.
 fn controls(tools: &mut Tools, ears: &Ears) {
     for attack in ears.attacks() {
         let before = ears.hits.load(Ordering::SeqCst);
@@ -167,7 +185,8 @@ fn controls(tools: &mut Tools, ears: &Ears) {
         eventually(&attack, || ears.hits.load(Ordering::SeqCst) > before);
     }
     let command = format!("curl -s --max-time 5 http://127.0.0.1:{}/", ears.tcp);
-    let args = json!({ "command": command, "network": true });
+    let args = json!({ "command": command, "network": "host" });
     let said = tools.call("exec", &args);
     assert!(said.text.contains("heard"), "{said:?}");
+    assert_eq!(said.metadata["network"], "host");
 }

@@ -2,7 +2,8 @@
 //! whatever spelling, by whatever redirect. Reaching is counted at the ear.
 
 use super::ear::Ear;
-use super::tools::Tools;
+use super::proxied;
+use super::tools::{LEVELS, Tools};
 use crate::faults::trial::Trial;
 use serde_json::json;
 
@@ -86,6 +87,9 @@ fn f69_addresses_that_lead_inside() {
         assert!(said.failed, "{url}: {said:?}");
         assert!(!said.text.contains("inside secrets"), "{url}: {said:?}");
         assert_eq!(ear.hits(), 0, "{url} reached the ear");
+    }
+    for level in LEVELS {
+        tries += proxied::inward(level, HOSTS);
     }
     trial.figure("tries", tries + by_redirect(&ear));
     trial.figure("successes", 0);
