@@ -311,13 +311,15 @@ impl Exchange<'_> {
             pieces.into_iter().for_each(on);
             (parts, stop) = (found, why);
         }
-        tool_id::make_unique(&mut parts, &history::call_ids(&prompt.messages), body);
+        let taken = history::call_ids(&prompt.messages);
+        let repeated_calls = tool_id::make_unique(&mut parts, &taken, body);
         let asks = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
         if asks && stop == Stop::End {
             stop = Stop::Tools;
         }
         Reply {
             parts,
+            repeated_calls,
             usage: Some(usage),
             usage_estimated,
             micro_dollars,

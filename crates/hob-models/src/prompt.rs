@@ -3,6 +3,7 @@
 use hob_wire::content::{Part, Role, Usage};
 use hob_wire::rooms::agent::{Sampling, ToolChoice};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Everything one call of a model is given.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +72,9 @@ pub struct Reply {
     /// In the order the model gave them. A call whose arguments were no JSON object has them as a
     /// string and must not run.
     pub parts: Vec<Part>,
+    /// Ids, as they stand in `parts`, of calls that came with the id of an earlier call of the same
+    /// answer. They may be that call once more and must not run.
+    pub repeated_calls: BTreeSet<String>,
     /// Always there after a whole answer: the provider's figures, or ours.
     pub usage: Option<Usage>,
     /// The provider gave no figures, or impossible ones: `usage` is our own count.

@@ -40,20 +40,33 @@ pub(crate) fn shaped(id: &str, shape: IdShape) -> String {
 }
 
 /// Gives every call of an answer an id that neither the answer nor the conversation has yet.
-/// `seed` is the request: a different one at each step.
-pub(crate) fn make_unique(parts: &mut [Part], taken: &BTreeSet<&str>, seed: &[u8]) {
+/// `seed` is the request: a different one at each step. Says which calls came with the id of an
+/// earlier call of the same answer: they may be that call once more.
+pub(crate) fn make_unique(
+    parts: &mut [Part],
+    taken: &BTreeSet<&str>,
+    seed: &[u8],
+) -> BTreeSet<String> {
     let mut given: BTreeSet<String> = BTreeSet::new();
+    let mut received: BTreeSet<String> = BTreeSet::new();
+    let mut repeated: BTreeSet<String> = BTreeSet::new();
     for (index, part) in parts.iter_mut().enumerate() {
         let Part::ToolCall(ToolCall { id, .. }) = part else {
             continue;
         };
+        // Providers that give no ids leave them empty, which says nothing.
+        let is_repeated = !id.is_empty() && !received.insert(id.clone());
         if id.is_empty() || taken.contains(id.as_str()) || given.contains(id) {
             let mut source = seed.to_vec();
             source.extend_from_slice(&index.to_le_bytes());
             *id = format!("call_{}", made_from(&source, 24));
         }
         given.insert(id.clone());
+        if is_repeated {
+            repeated.insert(id.clone());
+        }
     }
+    repeated
 }
 
 fn made_from(source: &[u8], letters: usize) -> String {

@@ -29,12 +29,35 @@ fn ids(parts: &[Part]) -> Vec<&str> {
 fn empty_double_and_taken_ids_are_replaced_and_good_ones_stay() {
     let mut parts = [call("a"), call(""), call("a"), call("old"), call("b")];
     let taken = BTreeSet::from(["old"]);
-    make_unique(&mut parts, &taken, b"request");
+    let repeated = make_unique(&mut parts, &taken, b"request");
     let ids = ids(&parts);
+    // Only the third call repeats an id of its own answer.
+    assert_eq!(repeated, BTreeSet::from([ids[2].to_owned()]));
     assert_eq!((ids[0], ids[4]), ("a", "b"));
     let all: BTreeSet<&str> = ids.iter().copied().collect();
     assert_eq!(all.len(), 5);
     assert!(!all.contains("old") && !all.contains(""));
+}
+
+#[test]
+fn every_call_behind_the_first_of_an_id_is_said_to_repeat_it() {
+    let mut parts = [
+        call("old"),
+        call("a"),
+        call("old"),
+        call("a"),
+        call(""),
+        call(""),
+    ];
+    let taken = BTreeSet::from(["old"]);
+    let repeated = make_unique(&mut parts, &taken, b"request");
+    let ids = ids(&parts);
+    assert_eq!(
+        repeated,
+        BTreeSet::from([ids[2].to_owned(), ids[3].to_owned()])
+    );
+    let all: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(all.len(), 6);
 }
 
 #[test]

@@ -64,8 +64,9 @@ terms! {
     decision: RuleDecision,
     /// Which calls it outlives: those of a run, of a session, in a folder, or all.
     scope: Reach,
-    /// Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
-    /// understand as more than words.
+    /// Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
+    /// what a shell would understand as more than words, and in the program's name at a space, `/`
+    /// and `=`. A rule that denies or asks looks at every program that the line names.
     #[serde(rename = "match", default, skip_serializing_if = "BTreeMap::is_empty")]
     matches: BTreeMap<String, String>,
     /// Every path of the call lies in this folder.

@@ -103,6 +103,16 @@ pub fn check_terms(terms: &Terms) -> Result<(), String> {
     Ok(())
 }
 
+/// What a person should know of a stored rule: that it covers less than its pattern seems to say.
+pub fn rule_note(terms: &Terms) -> Option<String> {
+    /// The argument of every built-in tool that takes a command line.
+    const COMMAND: &str = "command";
+    if terms.decision != RuleDecision::Allow {
+        return None;
+    }
+    Pattern::new(terms.matches.get(COMMAND)?).program_note()
+}
+
 fn check_tool(tool: &str) -> Result<(), String> {
     let name = tool.strip_suffix('*').unwrap_or(tool);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');

@@ -346,6 +346,36 @@ fn an_expired_rule_covers_nothing() {
 }
 
 #[test]
+fn a_rule_that_covers_less_than_before_is_marked() {
+    let note = |pattern: &str| rule_note(&with("command", pattern, Allow, "exec"));
+    let uptime = note("uptime*").expect("is marked");
+    assert!(uptime.starts_with("Covers less than before"), "{uptime}");
+    assert!(uptime.contains("Use 'uptime' and 'uptime *'."), "{uptime}");
+    for pattern in ["*", "* *", "./x*", "ls; *", "a | b*", "up*me -p"] {
+        let said = note(pattern).expect("is marked");
+        assert!(said.starts_with("Covers less"), "{pattern}: {said}");
+        assert!(!said.contains("Use "), "{pattern}: {said}");
+    }
+    for pattern in ["A=1 make *", "A=*", ">f *"] {
+        let said = note(pattern).expect("is marked");
+        assert!(said.starts_with("Covers nothing"), "{pattern}: {said}");
+    }
+    for pattern in [
+        "uptime",
+        "uptime *",
+        "./build.sh *",
+        "A=1 make",
+        r"ls \*.rs",
+        "git log *",
+    ] {
+        assert_eq!(note(pattern), None, "{pattern}");
+    }
+    // A denial covers more than before, and other arguments are as they were.
+    assert_eq!(rule_note(&with("command", "rm*", Deny, "exec")), None);
+    assert_eq!(rule_note(&with("path", "a*", Allow, "write")), None);
+}
+
+#[test]
 fn terms_that_mean_nothing_are_refused() {
     let good = terms("write", Allow, Reach::Always);
     assert_eq!(check_terms(&good), Ok(()));

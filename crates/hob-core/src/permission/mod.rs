@@ -4,6 +4,7 @@
 //! - [`decide`]: what the rules say of a call; [`RuleBook`] holds the stored ones
 //! - `facts`, `place`, `pattern`, `program_place`, `refused_command`, `cover`: what a call names,
 //!   and whether a rule covers it
+//! - [`check_terms`], [`rule_note`]: whether a rule can be kept, and what to say beside it
 //! - [`offers`], [`offer`], [`grant`]: which rule an answer would store
 //! - [`sentence`], [`preview`], [`preview_of_change`]: what a person is shown, with nothing hidden in it
 //! - [`Book`]: open questions and unused tickets
@@ -39,7 +40,7 @@ pub use approved::{Approved, Work};
 pub use audit::{AUDIT_ROOT, Chain, entry_hash, recorded, verify_audit};
 pub use book::{Book, Bounds, Full, Matter, NoTicket, Opened, Refused, Settled};
 pub use canonical::{canonical, fingerprint};
-pub use cover::check_terms;
+pub use cover::{check_terms, rule_note};
 pub use offers::{grant, offer, offers};
 pub use rulebook::RuleBook;
 pub use rules::{

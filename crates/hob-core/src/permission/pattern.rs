@@ -137,6 +137,36 @@ impl Pattern {
         ends[line.len()] && !place.covers_nothing()
     }
 
+    /// Of a pattern whose star stands where the program is named: what it does not cover, and which
+    /// patterns to use. Such a star once stood for spaces, `/` and `=` too.
+    pub(super) fn program_note(&self) -> Option<String> {
+        let mut place = ProgramPlace::default();
+        let mut in_program = false;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => place.take_text(text),
+                Piece::Star => in_program |= place.take_star() != StarPlace::Arguments,
+            }
+        }
+        if place.covers_nothing() {
+            let note = "Covers nothing: with a '*', a command pattern begins with the program, not with a variable or a redirection.";
+            return Some(note.to_owned());
+        }
+        if !in_program {
+            return None;
+        }
+        let advice = match &self.pieces[..] {
+            [Piece::Text(text), Piece::Star] if !text.contains([' ', ';', '|', '&', '(', '/']) => {
+                let text = escaped(text);
+                format!(" Use '{text}' and '{text} *'.")
+            }
+            _ => String::new(),
+        };
+        Some(format!(
+            "Covers less than before: a '*' in a program's name stands for no space, '/' or '='.{advice}"
+        ))
+    }
+
     /// Whether it fits a stretch of a taken-apart line, from a command's beginning to a command's
     /// end.
     pub(super) fn fits_commands(&self, line: &Spelling) -> bool {

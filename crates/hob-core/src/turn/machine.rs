@@ -6,6 +6,7 @@ use super::{Answer, CallSpec, Effect, Event, Found};
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::work::{Cause, DoubtAnswer};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A run's state. It can be stored, hashed and rebuilt from its journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,11 +180,26 @@ impl Turn {
                 return self.finish(Cause::RepeatedCall, out);
             }
         }
-        let calls: Vec<Call> = answer.calls.into_iter().map(Call::asked).collect();
-        out.extend(calls.iter().map(|call| Effect::Ask {
+        let mut calls: Vec<Call> = answer.calls.into_iter().map(Call::asked).collect();
+        self.refuse_repeated_ids(&mut calls);
+        let asked = calls.iter().filter(|call| call.state == CallState::Asked);
+        out.extend(asked.map(|call| Effect::Ask {
             call: call.spec.id.clone(),
         }));
         self.phase = Phase::Tools { calls };
+    }
+
+    /// Of several calls with one id the first counts. Every event names a call by its id, so the
+    /// others could neither be told apart from it nor be settled. No journal holds such an answer:
+    /// the driver gives every call an id of its own before it writes it.
+    fn refuse_repeated_ids(&mut self, calls: &mut [Call]) {
+        let mut seen = BTreeSet::new();
+        for call in calls {
+            if !seen.insert(call.spec.id.clone()) {
+                call.state = CallState::Denied;
+                self.spent.note_outcome(true);
+            }
+        }
     }
 
     /// Tries the same step again, unless what was lost has used up a limit.

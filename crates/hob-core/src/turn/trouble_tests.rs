@@ -64,6 +64,54 @@ fn call_model(step: u32, attempt: u32) -> Effect {
 }
 
 #[test]
+fn of_calls_with_one_id_only_the_first_runs() {
+    let mut turn = begun(Limits::DEFAULT);
+    let calls = [
+        ("a", EffectClass::Opaque),
+        ("b", EffectClass::Opaque),
+        ("a", EffectClass::Opaque),
+        ("a", EffectClass::Pure),
+    ];
+    let ask = |call: &str| Effect::Ask {
+        call: call.to_owned(),
+    };
+    assert_eq!(feed(&mut turn, answer(&calls, false)), [ask("a"), ask("b")]);
+    let run = |call: &str| Effect::Run {
+        call: call.to_owned(),
+        intent: true,
+    };
+    assert_eq!(feed(&mut turn, decided("a", true)), [run("a")]);
+    assert_eq!(
+        feed(&mut turn, decided("a", true)),
+        [],
+        "never a second time"
+    );
+    // After a restart as well the others stay refused.
+    let again = feed(&mut turn, Event::Restarted { at: 3 });
+    assert_eq!(again, [run("a"), ask("b")]);
+    for id in ["a", "b"] {
+        let call = || id.to_owned();
+        feed(&mut turn, decided(id, true));
+        feed(
+            &mut turn,
+            Event::Begun {
+                call: call(),
+                at: 4,
+            },
+        );
+        let failed = false;
+        let done = Event::ToolDone {
+            call: call(),
+            failed,
+            at: 5,
+        };
+        let next = feed(&mut turn, done);
+        let expected: &[Effect] = if id == "b" { &[call_model(2, 1)] } else { &[] };
+        assert_eq!(next, expected, "the run goes on when both are done");
+    }
+}
+
+#[test]
 fn a_failed_model_call_is_tried_again_as_the_next_attempt_of_its_step() {
     let mut turn = begun(Limits {
         steps: 1,

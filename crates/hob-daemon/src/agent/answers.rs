@@ -18,10 +18,13 @@ use hob_wire::rooms::agent::{RunStep, RunStepPayload};
 use hob_wire::rooms::tool::Probed;
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, Part, Role, ToolResult, Usage};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 /// Calls of one answer; what is more is left out and the model asks again.
 const CALLS_MAX: usize = 64;
+/// What a model is told of a call that came with the id of another call of its answer.
+pub(super) const REPEATED_CALL: &str = "Not run: repeated call id. Another call of the same answer has this id, so this one may be the same call twice. If it is another call, make it again.";
 /// How often a conversation is made shorter because a provider finds it too long.
 const SQUEEZES_MAX: u32 = 4;
 
@@ -43,7 +46,7 @@ impl Driver {
     }
 
     fn reply(&self, call: &OpenCall, reply: Reply) -> Draft {
-        let (parts, specs) = self.own_calls(call, reply.parts);
+        let (parts, specs, repeated) = self.own_calls(call, reply.parts, &reply.repeated_calls);
         let text = text_of(&parts);
         let usage = reply.usage.unwrap_or_else(|| Usage {
             input_tokens: call.order.input_tokens,
@@ -67,6 +70,11 @@ impl Driver {
             ..With::default()
         };
         let mut draft = Draft::of(Entry::with(Event::ModelDone { answer, at }, with));
+        // Refused like a denied call, in the same write: nobody is asked for it and it never runs.
+        draft.entries.extend(repeated.into_iter().map(|call| {
+            let with = with_result(told(&call, REPEATED_CALL, true));
+            Entry::with(decided(call, false, at), with)
+        }));
         draft.messages.push(NewMessage::new(
             Role::Assistant,
             match &parts[..] {
@@ -102,8 +110,15 @@ impl Driver {
     }
 
     /// Gives every call an id of our own, unique in the session, and says what repeating it does.
-    fn own_calls(&self, call: &OpenCall, parts: Vec<Part>) -> (Vec<Part>, Vec<CallSpec>) {
+    /// Comes with our ids of the calls that the model gave the id of another.
+    fn own_calls(
+        &self,
+        call: &OpenCall,
+        parts: Vec<Part>,
+        repeated: &BTreeSet<String>,
+    ) -> (Vec<Part>, Vec<CallSpec>, Vec<String>) {
         let mut specs = Vec::new();
+        let mut refused = Vec::new();
         let mut kept = Vec::with_capacity(parts.len());
         for part in parts {
             let Part::ToolCall(mut asked) = part else {
@@ -113,7 +128,9 @@ impl Driver {
             if specs.len() >= CALLS_MAX {
                 continue;
             }
+            let is_repeated = repeated.contains(&asked.id);
             asked.id = self.shared.new_call_id();
+            refused.extend(is_repeated.then(|| asked.id.clone()));
             let mut effect = call.order.effects.get(&asked.name).copied();
             if failpoint::broken(101) {
                 effect = Some(EffectClass::Keyed);
@@ -128,7 +145,7 @@ impl Driver {
             });
             kept.push(Part::ToolCall(asked));
         }
-        (kept, specs)
+        (kept, specs, refused)
     }
 
     fn failure(&mut self, call: &OpenCall, error: &ModelError) -> Draft {

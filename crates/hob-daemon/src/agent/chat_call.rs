@@ -1,12 +1,13 @@
 //! One model call of a conversation that its caller keeps: reserved, made, settled.
 
 use super::advance::add_cost;
-use super::answers::{may_have_cost, text_of};
+use super::answers::{REPEATED_CALL, may_have_cost, text_of};
 use super::chat::Chat;
 use super::order::{self, Order, Request};
 use super::schema;
 use super::settings::dollars;
 use super::shared::refused;
+use super::story::told;
 use hob_core::failover::{Failover, Next};
 use hob_core::permission::canonical;
 use hob_core::turn::{Answer, CallSpec, Effect, Event};
@@ -14,6 +15,7 @@ use hob_models::{ModelError, Piece, Reply, Stop, ToolWord};
 use hob_store::{LedgerEntry, LedgerWrite, Reserve, StoreError};
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, ErrorCode, Part, Role, ToolCall, Usage, WireError};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -157,14 +159,15 @@ impl Chat {
         let calls_client = |part: &Part| matches!(part, Part::ToolCall(call) if is_client(call));
         if reply.parts.iter().any(calls_client) {
             let ours = |part: &Part| matches!(part, Part::ToolCall(call) if !is_client(call));
+            let repeats = |part: &Part| matches!(part, Part::ToolCall(call) if reply.repeated_calls.contains(&call.id));
             let mut content = reply.parts;
             // What we would run cannot be run any more: the caller goes on from here.
-            content.retain(|part| !ours(part));
+            content.retain(|part| !ours(part) && !repeats(part));
             self.content = content;
             return Ok(None);
         }
         let text = text_of(&reply.parts);
-        let (parts, specs) = self.own_calls(order, reply.parts);
+        let (parts, specs, repeated) = self.own_calls(order, reply.parts, &reply.repeated_calls);
         let unfit = match &self.params.schema {
             Some(schema) if specs.is_empty() => schema::misfit(schema, &text),
             _ => None,
@@ -187,15 +190,34 @@ impl Chat {
         self.failover = Failover::new(self.shared.retry_policy(), self.candidates.len());
         let last = self.model.clone();
         self.candidates = order::from_last(std::mem::take(&mut self.candidates), last.as_deref());
-        Ok(Some(self.feed(Event::ModelDone { answer, at })))
+        let mut effects = self.feed(Event::ModelDone { answer, at });
+        for call in repeated {
+            let result = told(&call, REPEATED_CALL, true);
+            self.say(Role::Tool, Content::Parts(vec![Part::ToolResult(result)]));
+            effects
+                .retain(|effect| !matches!(effect, Effect::Ask { call: asked } if *asked == call));
+            let allowed = false;
+            effects.extend(self.feed(Event::Decided { call, allowed, at }));
+        }
+        Ok(Some(effects))
     }
 
-    fn own_calls(&self, order: &Order, parts: Vec<Part>) -> (Vec<Part>, Vec<CallSpec>) {
+    /// Gives every call an id of our own. Comes with our ids of the calls that the model gave the
+    /// id of another.
+    fn own_calls(
+        &self,
+        order: &Order,
+        parts: Vec<Part>,
+        repeated: &BTreeSet<String>,
+    ) -> (Vec<Part>, Vec<CallSpec>, Vec<String>) {
+        let mut refused = Vec::new();
         let mut specs = Vec::new();
         let mut kept = parts;
         for part in &mut kept {
             let Part::ToolCall(call) = part else { continue };
+            let is_repeated = repeated.contains(&call.id);
             call.id = self.shared.new_call_id();
+            refused.extend(is_repeated.then(|| call.id.clone()));
             let effect = order.effects.get(&call.name).copied();
             specs.push(CallSpec {
                 id: call.id.clone(),
@@ -204,7 +226,7 @@ impl Chat {
                 effect: effect.unwrap_or(EffectClass::Pure),
             });
         }
-        (kept, specs)
+        (kept, specs, refused)
     }
 
     async fn failure(

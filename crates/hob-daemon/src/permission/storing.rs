@@ -3,7 +3,7 @@
 
 use super::desk::{Desk, Said};
 use super::settings;
-use hob_core::permission::{Verdict, check_terms, grant};
+use hob_core::permission::{Verdict, check_terms, grant, rule_note};
 use hob_store::{Judgement, KeptRule, NewRule};
 use hob_wire::rooms::agent::RunState;
 use hob_wire::rooms::permission::{
@@ -22,8 +22,11 @@ impl Desk {
         let now_ms = self.parts.clock.wall_ms();
         let (rules, more) = self.parts.store.list_rules(params, now_ms).await?;
         let in_force = settings::mode(&self.parts.settings.borrow());
+        let notes = rules.iter();
+        let notes = notes.filter_map(|rule| Some((rule.id.clone(), rule_note(&rule.terms)?)));
         Ok(Rules {
             mode: in_force,
+            notes: notes.collect(),
             rules,
             more,
         })

@@ -9,6 +9,7 @@ use crate::work::{Tier, ToolContext, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 methods! { "permissions";
     /// Lists the stored rules, the newest first.
@@ -149,6 +150,9 @@ pub struct Rules {
     /// What the house does with what no rule covers.
     pub mode: Mode,
     pub rules: Vec<Rule>,
+    /// What to know of some of them, by their ids: that one covers less than it once did.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
     /// There are more: ask again after the last one.
     #[serde(default)]
     pub more: bool,

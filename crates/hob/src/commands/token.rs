@@ -202,7 +202,7 @@ async fn list(context: &Context) -> Result<(), Failure> {
         table.row(vec![
             one_line(&token.name),
             token.id.clone(),
-            token.scopes.join(","),
+            one_line(&token.scopes.join(",")),
             moment::short(token.created_at, screen),
             state(token, screen),
         ]);

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::tree::text;
 use clap::{Arg, ArgMatches, Command};
+use hob_core::visible_text::visible;
 use hob_wire::rooms::agent::Status;
 use hob_wire::rooms::tool::{Undo, UndoParams, Undone, UndoneChange};
 
@@ -49,28 +50,16 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
 fn lines(undone: &Undone) -> Vec<String> {
     let line = |change: &UndoneChange| {
         let place = format!("{}/{}", change.workspace.trim_end_matches('/'), change.path);
-        format!("{:<10} {}", change.what, plain(&place))
+        format!("{:<10} {}", change.what, visible(&place))
     };
     let mut lines: Vec<String> = undone.restored.iter().map(line).collect();
     let left = undone
         .kept
         .iter()
-        .map(|change| format!("left: {}", plain(&change.what)));
+        .map(|change| format!("left: {}", visible(&change.what)));
     lines.extend(left);
     lines.extend(undone.notes.iter().cloned());
     lines
-}
-
-/// A path may hold anything; a terminal is shown none of it raw.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            letter if letter.is_control() => out.extend(letter.escape_default()),
-            letter => out.push(letter),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

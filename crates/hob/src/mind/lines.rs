@@ -1,6 +1,6 @@
 //! Lines about a run: its calls, what it cost, how it ended, what had happened. Pure.
 
-use crate::render::words::{count, cut, dollars, grouped, one_line, width, wrap};
+use crate::render::words::{count, cut, dollars, grouped, one_line, prose_line, width, wrap};
 use crate::render::{Screen, Tone, moment};
 use hob_wire::content::{Part, ToolCall, ToolResult};
 use hob_wire::rooms::agent::{
@@ -61,7 +61,7 @@ pub fn bad_exit(result: &ToolResult) -> Option<String> {
     };
     let last = text.trim_end().lines().next_back()?;
     let is_bad = last.starts_with("(exit code ") || last.starts_with("(ended by signal ");
-    is_bad.then(|| one_line(last))
+    is_bad.then(|| prose_line(last))
 }
 
 /// A call in a few words: its name, then its arguments as a person would say them.
@@ -108,7 +108,7 @@ fn args_words(args: &Value) -> String {
 /// What a tool answered, on one line.
 pub fn result_words(result: &ToolResult) -> String {
     let texts = result.content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(one_line(text.trim())),
+        Part::Text { text } => Some(prose_line(text.trim())),
         _ => None,
     });
     texts.collect::<Vec<_>>().join(" ")

@@ -186,7 +186,7 @@ fn who_answered_elsewhere_is_said() {
         told,
         [
             "Answered elsewhere: allowed by phone.",
-            "Answered elsewhere: allowed (folder) by phone\u{fffd}[2J.",
+            "Answered elsewhere: allowed (folder) by phone\\u{1b}[2J.",
             "Answered elsewhere: denied by phone.",
             "Nobody answered in time: denied.",
             "The question was taken back.",

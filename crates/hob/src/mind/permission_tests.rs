@@ -155,6 +155,28 @@ fn nothing_from_outside_moves_the_cursor() {
 }
 
 #[test]
+fn nothing_from_outside_hides_or_passes_for_another_letter() {
+    let mut asked = question("tool: x");
+    asked.offers[0].tool = "\u{455}end".to_owned();
+    asked.session_key = "chat:m\u{430}in".to_owned();
+    asked.call_id = "c\u{200b}".to_owned();
+    asked.args = json!({ "to": "\u{430}da\u{2060}" });
+    let screen = screen(80, 24);
+    let shown = [page(&asked, &screen), everything(&asked, &screen)].concat();
+    let shown = shown.join("\n");
+    let raw = |letter: char| "\u{455}\u{430}\u{200b}\u{2060}".contains(letter);
+    assert!(!shown.contains(raw), "{shown}");
+    for escaped in [
+        r"\u{455}end",
+        r"chat:m\u{430}in",
+        r"c\u{200b}",
+        r"\u{430}da\u{2060}",
+    ] {
+        assert!(shown.contains(escaped), "{escaped}: {shown}");
+    }
+}
+
+#[test]
 fn an_answer_is_bound_to_what_was_shown() {
     for (decision, scope) in [
         (Decision::Allow, Some(Reach::Folder)),

@@ -3,7 +3,7 @@
 //!
 //! Invariants: nothing in it moves the cursor but its own drawing; what it keeps is bounded.
 
-use crate::render::words::{cut, grouped, one_line};
+use crate::render::words::{cut, grouped, prose_line};
 use crate::render::{Screen, Tone};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -56,7 +56,7 @@ impl Tail {
         let hidden = lines.len().saturating_sub(most);
         let shown = lines[hidden..]
             .iter()
-            .map(|line| cut(&one_line(line), room));
+            .map(|line| cut(&prose_line(line), room));
         let mut shown: Vec<String> = shown.map(|line| format!("  │ {line}")).collect();
         let before = self.seen.saturating_sub(self.lines.len() as u64) + hidden as u64;
         if before > 0 {

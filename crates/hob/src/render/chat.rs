@@ -1,6 +1,6 @@
 //! The top of a chat: where it stands, and what was said last.
 
-use super::words::{cut, one_line};
+use super::words::{cut, one_line, prose_line};
 use super::{Screen, Tone};
 use hob_wire::content::{Content, Part, Role};
 use hob_wire::rooms::agent::RunParams;
@@ -50,10 +50,10 @@ pub fn greeting(params: &RunParams, earlier: Option<&Messages>, screen: &Screen)
 /// The words of a message on one line.
 fn said(content: &Content) -> Option<String> {
     let text = match content {
-        Content::Text(text) => one_line(text.trim()),
+        Content::Text(text) => prose_line(text.trim()),
         Content::Parts(parts) => {
             let texts = parts.iter().filter_map(|part| match part {
-                Part::Text { text } => Some(one_line(text.trim())),
+                Part::Text { text } => Some(prose_line(text.trim())),
                 _ => None,
             });
             texts.collect::<Vec<_>>().join(" ")

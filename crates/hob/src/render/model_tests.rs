@@ -34,10 +34,10 @@ fn models_are_a_table_with_what_could_not_be_asked_below() {
     assert_eq!(
         lines,
         [
-            "MODEL      WINDOW  $/M IN  $/M OUT  ALIAS",
-            "lab/big      200k    3.00    15.00  default",
-            "lab/small      1M   0.075     0.00  default",
-            "lab/odd\u{fffd}        ?       ?        ?",
+            "MODEL          WINDOW  $/M IN  $/M OUT  ALIAS",
+            "lab/big          200k    3.00    15.00  default",
+            "lab/small          1M   0.075     0.00  default",
+            "lab/odd\\u{1b}       ?       ?        ?",
             "",
             "default  lab/big, then lab/small",
             "",

@@ -77,6 +77,36 @@ fn sessions_fit_the_screen_whatever_their_names() {
 }
 
 #[test]
+fn names_in_a_list_cannot_pass_for_others() {
+    let session = |key: &str, kind: &str, label: &str| {
+        json!({
+            "id": "0190163d-8694-739b-aea5-966c26f8ad91", "sessionKey": key, "kind": kind,
+            "label": label, "messages": 1, "createdAt": 0, "updatedAt": NOW,
+        })
+    };
+    let page = json!({ "sessions": [
+        session("chat:m\u{430}in", "ma\u{200b}in", "Notes\u{202e}"),
+        session("письма", "main", "日本語 café 🎉"),
+    ] });
+    let text = drawn("session.list", &page);
+    for shown in [
+        r"chat:m\u{430}in",
+        r"ma\u{200b}in",
+        r"Notes\u{202e}",
+        "письма",
+        "日本語 café 🎉",
+    ] {
+        assert!(text.contains(shown), "{text}");
+    }
+    // Any other list is drawn by its shape, and no less safely.
+    let tokens = json!({ "tokens": [{ "name": "ph\u{43e}ne" }, { "name": "phone\u{2060}" }] });
+    let text = drawn("any.list", &tokens);
+    for shown in [r"ph\u{43e}ne", r"phone\u{2060}"] {
+        assert!(text.contains(shown), "{text}");
+    }
+}
+
+#[test]
 fn a_program_gets_whole_values() {
     let screen = Screen {
         width: None,
@@ -114,6 +144,9 @@ fn words_are_spelt_and_measured() {
     assert_eq!(kebab("idempotencyKey"), "idempotency-key");
     assert_eq!(label("pendingRequests"), "Pending requests");
     assert_eq!(one_line("a\nb\tc"), "a b c");
+    assert_eq!(one_line("pho\u{200b}ne"), r"pho\u{200b}ne");
+    assert_eq!(one_line("p\u{430}ypal"), r"p\u{430}ypal");
+    assert_eq!(one_line("Привет, 日本語 café 🎉"), "Привет, 日本語 café 🎉");
     assert_eq!((width("añ"), width("日本"), width("e\u{301}")), (2, 4, 1));
     assert_eq!(cut("abcdef", 4), "abc…");
     assert_eq!(cut("日本語", 4), "日…");

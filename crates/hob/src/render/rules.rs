@@ -1,9 +1,10 @@
 //! Stored rules as a person reads them, and the command line that would store one. Pure.
 
 use super::table::Table;
-use super::words::one_line;
+use super::words::{one_line, wrap};
 use super::{Screen, Tone, moment, runs};
 use crate::tree::text::quoted;
+use hob_core::permission::rule_note;
 use hob_core::visible_text::deceives;
 use hob_wire::rooms::permission::{Mode, Reach, Rule, Rules, Terms};
 use std::fmt::Write;
@@ -37,6 +38,16 @@ pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
     }
     out.push(String::new());
     out.extend(table.lines(screen));
+    for rule in &page.rules {
+        let Some(note) = page.notes.get(&rule.id) else {
+            continue;
+        };
+        let id: String = one_line(&rule.id).chars().take(letters).collect();
+        let columns = screen.width.unwrap_or(usize::MAX);
+        for line in wrap(&format!("{id}: {}", one_line(note)), columns) {
+            out.push(screen.paint(Tone::Warning, &line));
+        }
+    }
     if page.more
         && let Some(last) = page.rules.last()
     {
@@ -51,10 +62,10 @@ pub fn added(rule: &Rule, screen: &Screen) -> Vec<String> {
     let id = one_line(&rule.id);
     let line = format!("Stored {id}: {}.", sentence(rule, screen));
     let away = format!("Take it away with: hob permission remove {id}");
-    vec![
-        screen.paint(Tone::Good, &line),
-        screen.paint(Tone::Quiet, &away),
-    ]
+    let mut out = vec![screen.paint(Tone::Good, &line)];
+    out.extend(rule_note(&rule.terms).map(|note| screen.paint(Tone::Warning, &note)));
+    out.push(screen.paint(Tone::Quiet, &away));
+    out
 }
 
 pub fn removed(rule: &Rule, screen: &Screen) -> Vec<String> {

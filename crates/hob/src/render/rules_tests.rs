@@ -48,6 +48,10 @@ fn a_list_fits_the_screen_and_tells_its_rules_apart() {
                 })),
             ),
         ],
+        notes: BTreeMap::from([(
+            "0190163d-8694-7001".to_owned(),
+            "Covers less than before: a '*' in a program's name stands for no space, '/' or '='. Use 'uptime' and 'uptime *'.".to_owned(),
+        )]),
         more: true,
     };
     let lines = list(&page, &Screen::plain(NOW));
@@ -71,6 +75,12 @@ fn what_was_stored_is_said_whole() {
         "Stored r1: allow exec command='cargo test *' in folder /work, until 2026-11-16 21:37."
     );
     assert!(lines[1].ends_with("hob permission remove r1"), "{lines:?}");
+    let narrow = json!({ "tool": "exec", "match": { "command": "uptime*" } });
+    let lines = added(&rule("r3", terms(&narrow)), &Screen::plain(NOW));
+    assert!(
+        lines[1].contains("Use 'uptime' and 'uptime *'."),
+        "{lines:?}"
+    );
     let gone = removed(&rule("r2", terms(&json!({}))), &Screen::plain(NOW));
     assert_eq!(gone, ["Removed r2: allow write, always."]);
 }
@@ -96,4 +106,14 @@ fn a_command_line_says_everything_a_shell_can_take() {
     let line = add_line(&lines);
     assert!(line.contains(r"$'command=a\nb\'\\\u001b'"), "{line}");
     assert!(!line.contains('\n'), "{line}");
+}
+
+#[test]
+fn a_rule_of_deceiving_letters_shows_them() {
+    let hidden = terms(&json!({ "tool": "exec", "match": { "command": "c\u{443}rl a\u{200b}b" } }));
+    assert_eq!(calls(&hidden), r"exec command='c\u{443}rl a\u{200b}b'");
+    let line = add_line(&hidden);
+    assert!(line.contains(r"$'command=c\u0443rl a\u200bb'"), "{line}");
+    let honest = terms(&json!({ "tool": "exec", "match": { "command": "cat größe.txt" } }));
+    assert!(add_line(&honest).contains("'command=cat größe.txt'"));
 }

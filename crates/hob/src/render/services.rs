@@ -2,7 +2,7 @@
 //! one takes. Pure.
 
 use super::table::Table;
-use super::words::{bytes, count, cut, label, many_lines, one_line, pad, width, wrap};
+use super::words::{bytes, count, cut, label, many_lines, one_line, pad, prose_line, width, wrap};
 use super::{Screen, Tone, moment};
 use hob_wire::rooms::service::{
     InstallPlan, InstallProgress, InstallState, Installing, LastExit, Service, ServiceLine,
@@ -140,7 +140,7 @@ pub fn log_line(line: &ServiceLine, screen: &Screen) -> String {
         OutputStream::Stdout => screen.paint(Tone::Quiet, &at),
         OutputStream::Stderr => screen.paint(Tone::Warning, &at),
     };
-    format!("{mark}  {}", one_line(&line.text))
+    format!("{mark}  {}", prose_line(&line.text))
 }
 
 /// What installing would do: each step with its size, then where it goes and whose it is.
@@ -227,7 +227,7 @@ pub fn uninstalled(gone: &Uninstalled, _: &Screen) -> Vec<String> {
 
 /// The last lines of a service that failed, below the reason.
 pub fn last_lines(lines: &[ServiceLine]) -> String {
-    let shown: Vec<String> = lines.iter().map(|line| one_line(&line.text)).collect();
+    let shown: Vec<String> = lines.iter().map(|line| prose_line(&line.text)).collect();
     match shown.len() {
         0 => String::new(),
         many => format!(

@@ -81,7 +81,7 @@ fn sessions(page: &Sessions, screen: &Screen) -> Vec<String> {
     for session in &page.sessions {
         table.row(vec![
             one_line(&session.session_key),
-            session.kind.clone(),
+            one_line(&session.kind),
             session.messages.to_string(),
             moment::short(session.updated_at, screen),
             one_line(session.label.as_deref().unwrap_or_default()),

@@ -115,7 +115,7 @@ fn the_history_reads_downwards_and_says_who_and_how() {
 fn one_command_is_shown_with_what_it_printed_and_nothing_that_acts() {
     let one = of(7, CommandBy::Person, CommandState::Done);
     let lines = command(&one, &Screen::plain(NOW));
-    assert_eq!(lines[0], "$ make test\u{fffd}");
+    assert_eq!(lines[0], "$ make test\\u{7}");
     assert!(lines[1].contains("by you · in main") && lines[1].contains("exit 7"));
     assert_eq!(lines[3], "one");
     assert!(!lines.concat().contains('\u{1b}'));

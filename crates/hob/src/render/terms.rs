@@ -92,5 +92,5 @@ pub fn section(heading: &str, body: &str, screen: &Screen) -> Vec<String> {
 pub fn first_line(text: &str) -> String {
     let mut lines = text.lines().map(str::trim);
     let found = lines.find(|line| !line.is_empty());
-    one_line(found.unwrap_or_default())
+    words::prose_line(found.unwrap_or_default())
 }

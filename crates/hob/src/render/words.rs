@@ -1,8 +1,8 @@
 //! Words: how names are spelt, how wide text is, and what of it may reach a terminal.
 //!
-//! Text from outside reaches a terminal by one of three functions: [`one_line`] for names, labels
-//! and arguments, in which nothing may hide or pass for another letter; [`many_lines`] and
-//! [`harmless`] for prose, which keeps its emoji and its foreign words.
+//! Text from outside reaches a terminal by one of a few functions: [`one_line`] for names, labels
+//! and arguments, in which nothing may hide or pass for another letter; [`prose_line`],
+//! [`many_lines`] and [`harmless`] for prose and printed output, which keep their emoji.
 
 use hob_core::visible_text::visible;
 
@@ -53,6 +53,11 @@ fn separated(name: &str, separator: char) -> String {
 /// passes for another letter is shown as `\u{200b}`.
 pub fn one_line(text: &str) -> String {
     visible(&text.replace(['\n', '\r', '\t'], " "))
+}
+
+/// Prose or printed output from outside, on one line.
+pub fn prose_line(text: &str) -> String {
+    harmless(&text.replace(['\n', '\r', '\t'], " "))
 }
 
 /// Prose from outside on several lines, made harmless line by line.

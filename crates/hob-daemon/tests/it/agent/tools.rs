@@ -57,6 +57,34 @@ async fn a_tool_is_asked_for_run_and_its_result_told_to_the_model() {
 }
 
 #[tokio::test]
+async fn of_calls_with_one_id_the_first_runs_and_the_others_are_told_so() {
+    let (folder, world) = (folder(), World::default());
+    let sim = thinking(|asked| match results(asked) {
+        0 => Answer::default()
+            .call_raw(Some("one"), "pure", "{\"n\": 1}")
+            .call_raw(Some("two"), "pure", "{\"n\": 2}")
+            .call_raw(Some("one"), "pure", "{\"n\": 1}")
+            .call_raw(Some("one"), "pure", "{\"n\": 3}"),
+        _ => Answer::words("Done."),
+    });
+    let house = house(folder.path(), &sim);
+    bench::serve(&house, &world).await;
+    let reply = house.run(waiting("chat:main", "Do it.")).await;
+    assert_eq!(reply.response.as_deref(), Some("Done."));
+    // The simulated provider refuses a conversation in which a call has no result of its own.
+    let told = sim.asked()[1].messages.clone();
+    let told: Vec<_> = told.iter().flat_map(|said| &said.tool_results).collect();
+    let refused = |text: &str| text.contains("repeated call id");
+    let texts: Vec<bool> = told.iter().map(|it| refused(&it.text)).collect();
+    assert_eq!(texts, [false, false, true, true], "{told:?}");
+    let view = house.status(&reply).await;
+    let states: Vec<CallState> = view.calls.iter().map(|call| call.state).collect();
+    let (done, denied) = (CallState::Done, CallState::Denied);
+    assert_eq!(states, [done, done, denied, denied]);
+    house.close().await;
+}
+
+#[tokio::test]
 async fn parallel_calls_are_answered_together_whatever_goes_wrong_with_one() {
     let (folder, world) = (folder(), World::default());
     let sim = thinking(|asked| match results(asked) {

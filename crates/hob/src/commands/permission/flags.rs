@@ -38,9 +38,13 @@ fn add() -> Command {
         .override_usage("hob permission add --tool NAME --decision WORD --scope SCOPE [OPTIONS]")
         .long_about(
             "A rule covers a call when everything it names fits; what it does not name fits \
-             any. In a pattern * stands for anything; in a command it stops at whatever a \
-             shell would take for more than words, so 'git status *' never covers \
-             'git status; rm -rf /'.",
+             any. In a pattern * stands for anything. In a command that is allowed it stops \
+             at whatever a shell would take for more than words, so 'git status *' never \
+             covers 'git status; rm -rf /', and in the program's name also at a space, / \
+             and =: to allow a program with and without arguments, store 'uptime' and \
+             'uptime *'. A deny or ask for 'rm *' looks at every program that a line names, \
+             as in '/bin/rm x' or 'true; sudo rm x'; a line that may hide one, as in \
+             sh -c '...', is asked. No rule sees what a script or make does.",
         )
         .after_help(examples(&[
             "hob permission add --tool write --decision allow --scope folder",

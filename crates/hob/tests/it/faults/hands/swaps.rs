@@ -248,6 +248,10 @@ fn deceptions(sim: &Sim) -> usize {
         ("echo \u{2066}hidden\u{2069}", "\\u{2066}"),
         ("\u{ff52}\u{ff4d} -r notes", "\\u{ff52}"),
         ("ls \u{9b}2J", "\\u{9b}"),
+        // Letters of other alphabets in a program's name, whether they look like Latin or not.
+        ("\u{3bf}pen notes", "\\u{3bf}"),
+        ("do\u{436}e notes", "\\u{436}"),
+        ("l\u{2060}s notes", "\\u{2060}"),
     ];
     let mut court = Court::open(sim, "");
     court.write("notes/a.txt", "mine");
@@ -271,7 +275,8 @@ fn deceptions(sim: &Sim) -> usize {
             let all = format!("{sentence} {preview}");
             let hidden = |letter: char| {
                 (letter.is_control() && letter != '\n')
-                    || "\u{441}\u{202e}\u{200b}\u{2066}\u{2069}\u{ff52}\u{ff4d}".contains(letter)
+                    || "\u{441}\u{202e}\u{200b}\u{2066}\u{2069}\u{ff52}\u{ff4d}\u{3bf}\u{436}\u{2060}"
+                        .contains(letter)
             };
             assert!(!all.contains(hidden), "{call:?} is shown raw: {all:?}");
             assert!(
