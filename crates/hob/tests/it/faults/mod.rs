@@ -80,6 +80,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token" },
     Fault { number: 46, test: "f46_another_user_where_a_model_is_looked_for", expects: "named and left alone; no prompt goes there" },
     Fault { number: 46, test: "f46_a_planted_folder_of_sockets", expects: "refused: another user's, a link, an open mode; nothing of it is read" },
+    Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token; our own children are refused too" },
     Fault { number: 47, test: "f47_bind_beyond_loopback", expects: "refuses to start and says how" },
     Fault { number: 52, test: "f52_refusals_with_and_without_retry_after", expects: "honours the hint, bounded tries, tells the person" },
     Fault { number: 53, test: "f53_stream_cut_at_every_byte", expects: "partial text kept and marked, no half-parsed call runs" },
