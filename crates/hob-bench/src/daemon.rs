@@ -206,7 +206,9 @@ pub(crate) fn start_answerer(socket: &Path, answer: &Path) -> Result<Process> {
 }
 
 fn proportional_kib(pid: u32) -> Result<f64> {
-    let sums = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let sums = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).context(
+        "the daemon's memory is closed to other processes of its user: run this as root",
+    )?;
     let line = sums.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
     Ok(kib.context("Pss in /proc")?.parse()?)

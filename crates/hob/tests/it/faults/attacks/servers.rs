@@ -40,13 +40,13 @@ fn f46_another_user_where_a_model_is_looked_for() {
     assert_eq!(theirs.seen(), Vec::<String>::new(), "it was asked nothing");
 
     // As a service with a port of its own, too.
-    let service = format!(
+    let described = format!(
         "kind = \"http\"\ncommand = [\"sleep\", \"600\"]\nport = {}\nhealth = \"/api/version\"\n",
         theirs.port
     );
-    let folder = rig.home().join("services");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("page.toml"), service).expect("a file");
+    let services = rig.home().join("services");
+    std::fs::create_dir_all(&services).expect("a folder");
+    std::fs::write(services.join("page.toml"), described).expect("a file");
     let reached = rig.peer().call("service.reach", &json!({ "name": "page" }));
     let refused = reached.expect("an answer").expect_err("it is refused");
     assert!(refused.to_string().contains("'nobody'"), "{refused}");

@@ -2,12 +2,17 @@
 //! instead was made by somebody else. The daemon has a `/tmp` of its own, so that no other is
 //! disturbed.
 
+use super::neighbours::as_nobody;
 use crate::faults::rig::Rig;
 use crate::faults::trial::Trial;
 use rustix::process::getuid;
 use serde_json::json;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Homes around the length from which `tmux.sock`, then `hob.sock`, no longer fit.
 const LENGTHS: [usize; 5] = [92, 93, 94, 95, 96];
@@ -83,6 +88,39 @@ fn f46_a_planted_folder_of_sockets() {
         }
     }
     trial.figure("planted_folders_used", format_args!("0/{refused}"));
+    nobody_gets_the_token();
+}
+
+/// A daemon that was killed leaves a path behind, and another user listens there: a client shows
+/// them nothing.
+fn nobody_gets_the_token() {
+    let mut rig = Rig::new();
+    rig.start();
+    let mut state = rig.state();
+    rig.kill();
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(rig.scratch(), open).expect("is ours");
+    let socket = rig.scratch().join("planted.sock");
+    let planted = socket.clone();
+    let listener = as_nobody(move || UnixListener::bind(planted).expect("a socket"));
+    state["socket"] = json!(socket);
+    let file = rig.home().join("run/daemon.json");
+    std::fs::write(file, state.to_string()).expect("is ours");
+    let heard = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the client comes");
+        let mut text = String::new();
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+        let _ = stream.read_to_string(&mut text);
+        text
+    });
+    let ended = rig.hob(&["rpc", "daemon.status", "{}"]);
+    assert!(!ended.status.success(), "{ended:?}");
+    assert!(ended.stderr.contains("another user listens"), "{ended:?}");
+    assert_eq!(
+        heard.join().expect("a listener"),
+        "",
+        "what they were shown"
+    );
 }
 
 /// A daemon with a home of so many bytes and a `/tmp` of its own, in which `plant` ran first.
