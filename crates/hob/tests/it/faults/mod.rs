@@ -77,7 +77,6 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 43, test: "f43_request_heads_beyond_the_bound", expects: "64 KiB at the most before a token is shown, on every listener" },
     Fault { number: 43, test: "f43_strangers_at_the_hooks", expects: "those without the secret keep nobody out who knows it" },
     Fault { number: 44, test: "f44_self_declared_scope", expects: "ignored" },
-    Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token" },
     Fault { number: 46, test: "f46_another_user_where_a_model_is_looked_for", expects: "named and left alone; no prompt goes there" },
     Fault { number: 46, test: "f46_a_planted_folder_of_sockets", expects: "refused: another user's, a link, an open mode; nothing of it is read" },
     Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token; our own children are refused too" },
