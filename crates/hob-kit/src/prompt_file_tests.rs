@@ -129,7 +129,7 @@ fn what_is_no_file_is_told_and_never_waited_for() {
     )
     .expect("makes it");
     // Without a writer, opening a pipe for reading would wait for ever.
-    let (done, waited) = std::sync::mpsc::channel();
+    let (done, waited) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || done.send(rooms.refusal("work")));
     let told = waited
         .recv_timeout(Duration::from_secs(10))

@@ -17,6 +17,7 @@ use super::settings;
 use super::shared::{Shared, refused};
 use super::stopping::sentence;
 use super::story::told;
+use crate::tool::masking::mask_content;
 use futures_util::future::join_all;
 use hob_bus::Call;
 use hob_core::failover::Failover;
@@ -119,7 +120,13 @@ impl Chat {
         let (system, rest): (Vec<_>, Vec<_>) = messages
             .into_iter()
             .partition(|message| message.role == Role::System);
-        let spoken = |message: ChatMessage| Spoken::new(message.role, message.content, false);
+        let spoken = |message: ChatMessage| {
+            let content = match message.role {
+                Role::Tool => mask_content(message.content, &shared.parts.mask),
+                _ => message.content,
+            };
+            Spoken::new(message.role, content, false)
+        };
         let mut layers: Vec<String> = system.into_iter().map(|it| words(it.content)).collect();
         let callers_system = layers.clone();
         if layers.is_empty() {

@@ -4,21 +4,36 @@
 //! Invariant: text without a known secret stays as it is, pictures included.
 
 use hob_kit::mask::Mask;
-use hob_wire::content::Part;
+use hob_wire::content::{Content, Part};
 use hob_wire::rooms::tool::{Executed, Previewed, Probed};
 use serde_json::Value;
 
 /// A tool's answer without secrets.
 pub(crate) fn mask_executed(mut executed: Executed, mask: &Mask) -> Executed {
-    for part in &mut executed.content {
-        if let Part::Text { text } = part {
-            mask_text(text, mask);
-        }
-    }
+    mask_parts(&mut executed.content, mask);
     if let Some(metadata) = &mut executed.metadata {
         mask_value(metadata, mask);
     }
     executed
+}
+
+/// The result of a tool that a client runs itself, without secrets.
+pub(crate) fn mask_content(mut content: Content, mask: &Mask) -> Content {
+    match &mut content {
+        Content::Text(text) => mask_text(text, mask),
+        Content::Parts(parts) => mask_parts(parts, mask),
+    }
+    content
+}
+
+fn mask_parts(parts: &mut [Part], mask: &Mask) {
+    for part in parts {
+        match part {
+            Part::Text { text } => mask_text(text, mask),
+            Part::ToolResult(result) => mask_parts(&mut result.content, mask),
+            _ => {}
+        }
+    }
 }
 
 /// What became of an earlier call, without secrets.
@@ -38,10 +53,9 @@ pub(super) fn mask_probed(probed: Probed, mask: &Mask) -> Probed {
 /// What a call would do, without secrets: it is stored with the question. The state that an
 /// approval is bound to is a hash and stays.
 pub(super) fn mask_previewed(mut previewed: Previewed, mask: &Mask) -> Previewed {
-    for text in [&mut previewed.text, &mut previewed.would_fail] {
-        if let Some(text) = text {
-            mask_text(text, mask);
-        }
+    let texts = [&mut previewed.text, &mut previewed.would_fail];
+    for text in texts.into_iter().flatten() {
+        mask_text(text, mask);
     }
     previewed
 }

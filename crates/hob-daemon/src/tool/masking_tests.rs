@@ -36,6 +36,22 @@ fn texts_and_metadata_are_masked_at_any_depth() {
 }
 
 #[test]
+fn the_result_of_a_clients_tool_is_masked() {
+    let result = |text: &str| {
+        Content::Parts(vec![Part::ToolResult(hob_wire::ToolResult {
+            id: "c1".to_owned(),
+            content: vec![Part::Text {
+                text: text.to_owned(),
+            }],
+            is_error: false,
+        })])
+    };
+    assert_eq!(mask_content(result(KEY), &mask()), result("[masked]"));
+    let text = Content::Text(format!("key {KEY}"));
+    assert_eq!(mask_content(text, &mask()), Content::from("key [masked]"));
+}
+
+#[test]
 fn an_answer_without_secrets_stays_as_it_is() {
     let checksum = "0123456789abcdef".repeat(4);
     let plain = executed(&checksum, json!({ "sha256": checksum, "n": [1.5, true] }));

@@ -95,7 +95,8 @@ impl Den {
     /// Every secret, one a line, between words that stay.
     fn all(&self) -> String {
         let lines = self.planted.iter();
-        lines.map(|it| format!("the secret {it}.\n")).collect()
+        let lines: Vec<String> = lines.map(|it| format!("the secret {it}.\n")).collect();
+        lines.concat()
     }
 
     /// Runs these calls; what the model was told of each.
