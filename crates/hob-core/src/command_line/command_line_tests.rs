@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::fmt::Write;
 
 /// The commands by name, each from its beginning to the end of its words.
 fn commands(line: &str) -> Vec<String> {
@@ -284,7 +285,7 @@ proptest! {
                 1 => word.extend(['\\', letter]),
                 2 => word.extend(['\'', letter, '\'']),
                 3 => word.extend(['"', letter, '"']),
-                _ => word.push_str(&format!("$'\\x{:02x}'", u32::from(letter))),
+                _ => write!(word, "$'\\x{:02x}'", u32::from(letter)).expect("a text"),
             }
         }
         let close = if before.starts_with('(') { " )" } else { "" };

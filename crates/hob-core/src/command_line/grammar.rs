@@ -3,7 +3,8 @@
 //! Groups, subshells, `if`, `while` and `for` are looked through. Of what the grammar has beside
 //! (`case`, functions, arithmetic) the commands are still looked for, and the line is opaque.
 
-use super::lexer::{Token, Word};
+use super::lexer::Token;
+use super::word::Word;
 
 /// A program with its arguments, as the shell starts it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,9 @@
 //! braces) stays as it was written, and its word says from where on. A substitution starts
 //! programs of its own, so it makes the line opaque.
 
+use super::quotes::is_typed_control;
+use super::word::Word;
+
 /// What a line consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
@@ -14,18 +17,6 @@ pub(super) enum Token {
     Close,
     /// A redirection's sign with its number; its target is the next word.
     Redirect(String),
-}
-
-/// A word without its quotes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) text: String,
-    /// Where in `text` something begins that is known only when the line runs.
-    pub(super) unknown_at: Option<usize>,
-    /// Bytes at the beginning of `text` that were written without quotes.
-    pub(super) bare: usize,
-    /// It begins with `~/` or `~name/`: a folder that is known only when the line runs.
-    pub(super) begins_at_home: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -53,51 +44,6 @@ pub(super) fn lex(line: &str) -> Lexed {
     }
 }
 
-impl Word {
-    /// The end of the path that the word is: `rm` of `/bin/rm`.
-    pub(super) fn file_name(&self) -> &str {
-        let name = self.text.rsplit('/').next().unwrap_or_default();
-        if name.is_empty() { &self.text } else { name }
-    }
-
-    /// Whether the program it names is known only when the line runs.
-    pub(super) fn hides_its_file_name(&self) -> bool {
-        match self.unknown_at {
-            None => false,
-            Some(0) if self.begins_at_home => !self.text.contains('/'),
-            Some(_) => true,
-        }
-    }
-
-    /// Whether it is this word, unquoted, so that it can be one of the grammar's.
-    pub(super) fn is_bare(&self, text: &str) -> bool {
-        self.text == text && self.bare == text.len()
-    }
-
-    /// Whether it has the form `name=value`, as far as it is unquoted.
-    pub(super) fn is_assignment(&self) -> bool {
-        let Some((name, _)) = self.text[..self.bare].split_once('=') else {
-            return false;
-        };
-        let name = name.strip_suffix('+').unwrap_or(name);
-        let name = match name.split_once('[') {
-            Some((name, index)) if index.ends_with(']') => name,
-            Some(_) => return false,
-            None => name,
-        };
-        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        !name.is_empty()
-            && !name.starts_with(|letter: char| letter.is_ascii_digit())
-            && name.chars().all(is_letter)
-    }
-
-    /// Whether it holds the signs of a substitution, quoted or not: some builtins and variables
-    /// are evaluated once more.
-    pub(super) fn names_substitution(&self) -> bool {
-        self.text.contains("$(") || self.text.contains('`')
-    }
-}
-
 /// A here-document that begins after the line's end.
 #[derive(Debug)]
 struct Document {
@@ -107,18 +53,18 @@ struct Document {
 }
 
 #[derive(Debug, Default)]
-struct Lexer {
+pub(super) struct Lexer {
     letters: Vec<char>,
-    at: usize,
-    word: Option<Word>,
+    pub(super) at: usize,
+    pub(super) word: Option<Word>,
     tokens: Vec<Token>,
     documents: Vec<Document>,
-    is_opaque: bool,
-    is_unfinished: bool,
+    pub(super) is_opaque: bool,
+    pub(super) is_unfinished: bool,
 }
 
 impl Lexer {
-    fn peek(&self, ahead: usize) -> Option<char> {
+    pub(super) fn peek(&self, ahead: usize) -> Option<char> {
         self.letters.get(self.at + ahead).copied()
     }
 
@@ -205,208 +151,14 @@ impl Lexer {
         self.push_bare(letter);
     }
 
-    fn push_quoted(&mut self, letter: char) {
+    pub(super) fn push_quoted(&mut self, letter: char) {
         self.word.get_or_insert_default().text.push(letter);
     }
 
-    fn push_unknown_quoted(&mut self, letter: char) {
+    pub(super) fn push_unknown_quoted(&mut self, letter: char) {
         let word = self.word.get_or_insert_default();
         word.unknown_at.get_or_insert(word.text.len());
         word.text.push(letter);
-    }
-
-    fn escape(&mut self) {
-        match self.peek(0) {
-            Some('\n') => self.at += 1,
-            Some(letter) => {
-                self.at += 1;
-                self.is_opaque |= is_typed_control(letter);
-                self.push_quoted(letter);
-            }
-            None => self.is_unfinished = true,
-        }
-    }
-
-    fn single_quotes(&mut self) {
-        self.word.get_or_insert_default();
-        while let Some(letter) = self.peek(0) {
-            self.at += 1;
-            if letter == '\'' {
-                return;
-            }
-            self.is_opaque |= is_typed_control(letter);
-            self.push_quoted(letter);
-        }
-        self.is_unfinished = true;
-    }
-
-    fn double_quotes(&mut self) {
-        self.word.get_or_insert_default();
-        while let Some(letter) = self.peek(0) {
-            self.at += 1;
-            match letter {
-                '"' => return,
-                '\\' => match self.peek(0) {
-                    Some('\n') => self.at += 1,
-                    Some(next @ ('$' | '`' | '"' | '\\')) => {
-                        self.at += 1;
-                        self.push_quoted(next);
-                    }
-                    _ => self.push_quoted('\\'),
-                },
-                '$' => self.dollar(true),
-                '`' => self.backticks(),
-                // An interactive shell looks into its history here too.
-                '!' => self.push_unknown_quoted(letter),
-                other => {
-                    self.is_opaque |= is_typed_control(other);
-                    self.push_quoted(other);
-                }
-            }
-        }
-        self.is_unfinished = true;
-    }
-
-    /// Behind a `$`.
-    fn dollar(&mut self, in_quotes: bool) {
-        match self.peek(0) {
-            Some('(') => {
-                self.at += 1;
-                self.push_unknown_quoted('$');
-                self.substitution();
-            }
-            Some('[') => {
-                self.is_opaque = true;
-                self.push_unknown_quoted('$');
-            }
-            Some('{') => self.braced(),
-            Some('\'') if !in_quotes => {
-                self.at += 1;
-                self.ansi_quotes();
-            }
-            Some('"') if !in_quotes => self.push_unknown_quoted('$'),
-            Some(next) if next.is_ascii_alphanumeric() || "_@*#?$!-".contains(next) => {
-                self.at += 1;
-                self.push_unknown_quoted('$');
-                self.push_quoted(next);
-            }
-            _ => self.push_quoted('$'),
-        }
-    }
-
-    /// Behind the `(` of a substitution: to the `)` that closes it, as far as that can be told. Its
-    /// programs are not looked for.
-    fn substitution(&mut self) {
-        self.is_opaque = true;
-        self.push_quoted('(');
-        let mut depth = 1;
-        let mut quote = None;
-        while let Some(letter) = self.peek(0) {
-            self.at += 1;
-            self.push_quoted(letter);
-            match (letter, quote) {
-                ('\\', None | Some('"')) => self.at += 1,
-                ('\'' | '"', None) => quote = Some(letter),
-                (_, Some(open)) if letter == open => quote = None,
-                ('(', None) => depth += 1,
-                (')', None) => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return;
-            }
-        }
-        self.is_unfinished = true;
-    }
-
-    /// Behind a backtick: to the next one. Its programs are not looked for.
-    fn backticks(&mut self) {
-        self.is_opaque = true;
-        self.push_unknown_quoted('`');
-        while let Some(letter) = self.peek(0) {
-            self.at += 1;
-            self.push_quoted(letter);
-            match letter {
-                '`' => return,
-                '\\' => self.at += 1,
-                _ => {}
-            }
-        }
-        self.is_unfinished = true;
-    }
-
-    /// `${…}`: to the brace that closes it. Nested words may substitute, index or evaluate.
-    fn braced(&mut self) {
-        self.push_unknown_quoted('$');
-        while let Some(letter) = self.peek(0) {
-            self.at += 1;
-            self.push_quoted(letter);
-            match letter {
-                '}' => return,
-                '{' | '_' => {}
-                letter if letter.is_ascii_alphanumeric() => {}
-                // Anything but a plain name: its quotes and operators are not followed.
-                _ => self.is_opaque = true,
-            }
-        }
-        self.is_unfinished = true;
-    }
-
-    /// `$'…'`, with the escapes of C.
-    fn ansi_quotes(&mut self) {
-        self.word.get_or_insert_default();
-        while let Some(letter) = self.peek(0) {
-            self.at += 1;
-            match letter {
-                '\'' => return,
-                '\\' => self.ansi_escape(),
-                other => self.push_quoted(other),
-            }
-        }
-        self.is_unfinished = true;
-    }
-
-    fn ansi_escape(&mut self) {
-        let Some(letter) = self.peek(0) else { return };
-        self.at += 1;
-        let code = match letter {
-            'a' => Some(0x07),
-            'b' => Some(0x08),
-            'e' | 'E' => Some(0x1b),
-            'f' => Some(0x0c),
-            'n' => Some(0x0a),
-            'r' => Some(0x0d),
-            't' => Some(0x09),
-            'v' => Some(0x0b),
-            '\\' | '\'' | '"' | '?' => Some(u32::from(letter)),
-            'x' => self.digits(16, 2),
-            'u' => self.digits(16, 4),
-            'U' => self.digits(16, 8),
-            '0'..='7' => {
-                self.at -= 1;
-                self.digits(8, 3)
-            }
-            _ => None,
-        };
-        // A byte beyond ASCII is a part of a letter, and a zero ends the text.
-        let is_byte = matches!(letter, 'x' | '0'..='7');
-        let code = code.filter(|code| *code != 0 && !(is_byte && *code > 0x7f));
-        match code.and_then(char::from_u32) {
-            Some(letter) => self.push_quoted(letter),
-            None => self.is_opaque = true,
-        }
-    }
-
-    fn digits(&mut self, radix: u32, digits_max: usize) -> Option<u32> {
-        let mut number = None;
-        for _ in 0..digits_max {
-            let Some(digit) = self.peek(0).and_then(|it| it.to_digit(radix)) else {
-                break;
-            };
-            self.at += 1;
-            number = Some(number.unwrap_or(0_u32).saturating_mul(radix) + digit);
-        }
-        number
     }
 
     fn comment(&mut self) {
@@ -482,11 +234,6 @@ impl Lexer {
         }
         self.is_unfinished = true;
     }
-}
-
-/// A control character that a terminal does not take for text, wherever it stands.
-fn is_typed_control(letter: char) -> bool {
-    letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
 /// `~/…` or `~name/…`, with nothing more in it that is known only later.

@@ -5,7 +5,7 @@
 //! The grammar is that of bash. What cannot be taken apart (substitutions, `sh -c`, `eval`,
 //! aliases) makes the line *opaque*: it may then start any program.
 //!
-//! - `lexer`: characters to words and operators, without quotes
+//! - `lexer`, `quotes`, `word`: characters to words and operators, without quotes
 //! - `grammar`: words and operators to simple commands
 //! - `wrappers`: the program behind `env`, `sudo`, `timeout`, …
 //! - `programs`: programs and builtins that run what their arguments or their input say
@@ -17,10 +17,12 @@
 mod grammar;
 mod lexer;
 mod programs;
+mod quotes;
+mod word;
 mod wrappers;
 
 use grammar::SimpleCommand;
-use lexer::Word;
+use word::Word;
 use wrappers::Inner;
 
 /// Bytes of a line that are looked at; a longer line is opaque.

@@ -3,7 +3,7 @@
 //! The tables name what a person would think of; no table is complete. A program that is not
 //! named here and runs others (`make`, a script, an editor) is not visible to rules.
 
-use super::lexer::Word;
+use super::word::Word;
 
 /// They run other programs, in ways that are not followed.
 const RUN_OTHERS: &[&str] = &[

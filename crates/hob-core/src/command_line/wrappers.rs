@@ -1,6 +1,6 @@
 //! Programs that start the program their arguments name: `env`, `sudo`, `timeout`, `xargs`. Pure.
 
-use super::lexer::Word;
+use super::word::Word;
 
 /// Where the program behind a wrapper stands among the wrapper's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -148,8 +148,8 @@ impl Reading {
         let matches = matches.map(|(argument, text)| (argument.clone(), Pattern::new(text)));
         let matches: Vec<(String, Pattern)> = matches.collect();
         let patterns = matches.iter().map(|(_, pattern)| pattern);
-        let refuses = terms.decision != RuleDecision::Allow;
-        let refused = patterns.filter(|_| refuses).map(RefusedCommand::of);
+        let is_allow = terms.decision == RuleDecision::Allow;
+        let refused = patterns.filter(|_| !is_allow).map(RefusedCommand::of);
         Some(Reading {
             refused: refused.collect(),
             matches,

@@ -134,12 +134,15 @@ impl Pattern {
                 }
             };
         }
-        ends[line.len()] && !place.covers_nothing()
+        ends[line.len()] && !place.has_prefix()
     }
 
     /// Of a pattern whose star stands where the program is named: what it does not cover, and which
     /// patterns to use. Such a star once stood for spaces, `/` and `=` too.
     pub(super) fn program_note(&self) -> Option<String> {
+        if self.literal().is_some() {
+            return None;
+        }
         let mut place = ProgramPlace::default();
         let mut in_program = false;
         for piece in &self.pieces {
@@ -148,7 +151,7 @@ impl Pattern {
                 Piece::Star => in_program |= place.take_star() != StarPlace::Arguments,
             }
         }
-        if place.covers_nothing() {
+        if place.has_prefix() {
             let note = "Covers nothing: with a '*', a command pattern begins with the program, not with a variable or a redirection.";
             return Some(note.to_owned());
         }

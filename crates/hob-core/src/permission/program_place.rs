@@ -32,7 +32,6 @@ pub(super) struct ProgramPlace {
     is_substituted: bool,
     /// A variable is set or a file opened before the program is named.
     has_prefix: bool,
-    has_star: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +51,6 @@ impl ProgramPlace {
     }
 
     pub(super) fn take_star(&mut self) -> StarPlace {
-        self.has_star = true;
         self.last = None;
         let begins = self.state == State::BeforeProgram;
         match self.state {
@@ -65,10 +63,10 @@ impl ProgramPlace {
         }
     }
 
-    /// Whether a pattern like this one allows nothing: it has a star, and something other than a
-    /// program stands first.
-    pub(super) fn covers_nothing(&self) -> bool {
-        self.has_star && self.has_prefix
+    /// Whether something other than a program stood first: with a star such a pattern allows
+    /// nothing.
+    pub(super) fn has_prefix(&self) -> bool {
+        self.has_prefix
     }
 
     fn take(&mut self, letter: char) {

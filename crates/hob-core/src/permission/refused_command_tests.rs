@@ -53,6 +53,8 @@ const DENIED: &[&str] = &[
     "a | rm x",
     "a & rm x",
     "a\nrm x",
+    // A terminal takes it for the end of the line.
+    "ls\rrm x",
     "env rm x",
     "env -i A=1 rm x",
     "x=1 rm x",
@@ -100,7 +102,6 @@ const ASKED: &[&str] = &[
     "alias y=rm",
     "bash <<E\nrm x\nE",
     "echo 'rm x",
-    "ls\rrm x",
     "xargs -I X X y",
     "ssh host rm x",
     "python3 -c 'x'",

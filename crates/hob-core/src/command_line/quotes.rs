@@ -1,0 +1,204 @@
+//! What quotes, backslashes and dollars make of the characters behind them. Pure.
+
+use super::lexer::Lexer;
+
+impl Lexer {
+    pub(super) fn escape(&mut self) {
+        match self.peek(0) {
+            Some('\n') => self.at += 1,
+            Some(letter) => {
+                self.at += 1;
+                self.is_opaque |= is_typed_control(letter);
+                self.push_quoted(letter);
+            }
+            None => self.is_unfinished = true,
+        }
+    }
+
+    pub(super) fn single_quotes(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            if letter == '\'' {
+                return;
+            }
+            self.is_opaque |= is_typed_control(letter);
+            self.push_quoted(letter);
+        }
+        self.is_unfinished = true;
+    }
+
+    pub(super) fn double_quotes(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            match letter {
+                '"' => return,
+                '\\' => match self.peek(0) {
+                    Some('\n') => self.at += 1,
+                    Some(next @ ('$' | '`' | '"' | '\\')) => {
+                        self.at += 1;
+                        self.push_quoted(next);
+                    }
+                    _ => self.push_quoted('\\'),
+                },
+                '$' => self.dollar(true),
+                '`' => self.backticks(),
+                // An interactive shell looks into its history here too.
+                '!' => self.push_unknown_quoted(letter),
+                other => {
+                    self.is_opaque |= is_typed_control(other);
+                    self.push_quoted(other);
+                }
+            }
+        }
+        self.is_unfinished = true;
+    }
+
+    /// Behind a `$`.
+    pub(super) fn dollar(&mut self, in_quotes: bool) {
+        match self.peek(0) {
+            Some('(') => {
+                self.at += 1;
+                self.push_unknown_quoted('$');
+                self.substitution();
+            }
+            Some('[') => {
+                self.is_opaque = true;
+                self.push_unknown_quoted('$');
+            }
+            Some('{') => self.braced(),
+            Some('\'') if !in_quotes => {
+                self.at += 1;
+                self.ansi_quotes();
+            }
+            Some('"') if !in_quotes => self.push_unknown_quoted('$'),
+            Some(next) if next.is_ascii_alphanumeric() || "_@*#?$!-".contains(next) => {
+                self.at += 1;
+                self.push_unknown_quoted('$');
+                self.push_quoted(next);
+            }
+            _ => self.push_quoted('$'),
+        }
+    }
+
+    /// Behind the `(` of a substitution: to the `)` that closes it, as far as that can be told. Its
+    /// programs are not looked for.
+    pub(super) fn substitution(&mut self) {
+        self.is_opaque = true;
+        self.push_quoted('(');
+        let mut depth = 1;
+        let mut quote = None;
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            self.push_quoted(letter);
+            match (letter, quote) {
+                ('\\', None | Some('"')) => self.at += 1,
+                ('\'' | '"', None) => quote = Some(letter),
+                (_, Some(open)) if letter == open => quote = None,
+                ('(', None) => depth += 1,
+                (')', None) => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+        self.is_unfinished = true;
+    }
+
+    /// Behind a backtick: to the next one. Its programs are not looked for.
+    pub(super) fn backticks(&mut self) {
+        self.is_opaque = true;
+        self.push_unknown_quoted('`');
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            self.push_quoted(letter);
+            match letter {
+                '`' => return,
+                '\\' => self.at += 1,
+                _ => {}
+            }
+        }
+        self.is_unfinished = true;
+    }
+
+    /// `${…}`: to the brace that closes it. Nested words may substitute, index or evaluate.
+    fn braced(&mut self) {
+        self.push_unknown_quoted('$');
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            self.push_quoted(letter);
+            match letter {
+                '}' => return,
+                '{' | '_' => {}
+                letter if letter.is_ascii_alphanumeric() => {}
+                // Anything but a plain name: its quotes and operators are not followed.
+                _ => self.is_opaque = true,
+            }
+        }
+        self.is_unfinished = true;
+    }
+
+    /// `$'…'`, with the escapes of C.
+    fn ansi_quotes(&mut self) {
+        self.word.get_or_insert_default();
+        while let Some(letter) = self.peek(0) {
+            self.at += 1;
+            match letter {
+                '\'' => return,
+                '\\' => self.ansi_escape(),
+                other => self.push_quoted(other),
+            }
+        }
+        self.is_unfinished = true;
+    }
+
+    fn ansi_escape(&mut self) {
+        let Some(letter) = self.peek(0) else { return };
+        self.at += 1;
+        let code = match letter {
+            'a' => Some(0x07),
+            'b' => Some(0x08),
+            'e' | 'E' => Some(0x1b),
+            'f' => Some(0x0c),
+            'n' => Some(0x0a),
+            'r' => Some(0x0d),
+            't' => Some(0x09),
+            'v' => Some(0x0b),
+            '\\' | '\'' | '"' | '?' => Some(u32::from(letter)),
+            'x' => self.digits(16, 2),
+            'u' => self.digits(16, 4),
+            'U' => self.digits(16, 8),
+            '0'..='7' => {
+                self.at -= 1;
+                self.digits(8, 3)
+            }
+            _ => None,
+        };
+        // A byte beyond ASCII is a part of a letter, and a zero ends the text.
+        let is_byte = matches!(letter, 'x' | '0'..='7');
+        let code = code.filter(|code| *code != 0 && !(is_byte && *code > 0x7f));
+        match code.and_then(char::from_u32) {
+            Some(letter) => self.push_quoted(letter),
+            None => self.is_opaque = true,
+        }
+    }
+
+    fn digits(&mut self, radix: u32, digits_max: usize) -> Option<u32> {
+        let mut number = None;
+        for _ in 0..digits_max {
+            let Some(digit) = self.peek(0).and_then(|it| it.to_digit(radix)) else {
+                break;
+            };
+            self.at += 1;
+            number = Some(number.unwrap_or(0_u32).saturating_mul(radix) + digit);
+        }
+        number
+    }
+}
+
+/// A control character that a terminal does not take for text, wherever it stands.
+pub(super) fn is_typed_control(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\n' | '\t')
+}

@@ -1,0 +1,58 @@
+//! A word of a command line, without its quotes. Pure.
+
+/// A word without its quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    /// Where in `text` something begins that is known only when the line runs.
+    pub(super) unknown_at: Option<usize>,
+    /// Bytes at the beginning of `text` that were written without quotes.
+    pub(super) bare: usize,
+    /// It begins with `~/` or `~name/`: a folder that is known only when the line runs.
+    pub(super) begins_at_home: bool,
+}
+
+impl Word {
+    /// The end of the path that the word is: `rm` of `/bin/rm`.
+    pub(super) fn file_name(&self) -> &str {
+        let name = self.text.rsplit('/').next().unwrap_or_default();
+        if name.is_empty() { &self.text } else { name }
+    }
+
+    /// Whether the program it names is known only when the line runs.
+    pub(super) fn hides_its_file_name(&self) -> bool {
+        match self.unknown_at {
+            None => false,
+            Some(0) if self.begins_at_home => !self.text.contains('/'),
+            Some(_) => true,
+        }
+    }
+
+    /// Whether it is this word, unquoted, so that it can be one of the grammar's.
+    pub(super) fn is_bare(&self, text: &str) -> bool {
+        self.text == text && self.bare == text.len()
+    }
+
+    /// Whether it has the form `name=value`, as far as it is unquoted.
+    pub(super) fn is_assignment(&self) -> bool {
+        let Some((name, _)) = self.text[..self.bare].split_once('=') else {
+            return false;
+        };
+        let name = name.strip_suffix('+').unwrap_or(name);
+        let name = match name.split_once('[') {
+            Some((name, index)) if index.ends_with(']') => name,
+            Some(_) => return false,
+            None => name,
+        };
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        !name.is_empty()
+            && !name.starts_with(|letter: char| letter.is_ascii_digit())
+            && name.chars().all(is_letter)
+    }
+
+    /// Whether it holds the signs of a substitution, quoted or not: some builtins and variables
+    /// are evaluated once more.
+    pub(super) fn names_substitution(&self) -> bool {
+        self.text.contains("$(") || self.text.contains('`')
+    }
+}
