@@ -40,7 +40,9 @@ pub(crate) fn own_limit() -> LocksLimit {
 impl LocksLimit {
     /// Reads `/proc/PID/limits`; none when the line is missing or odd.
     pub(crate) fn read(limits: &str) -> Option<LocksLimit> {
-        let line = limits.lines().find_map(|line| line.strip_prefix(LIMIT_NAME))?;
+        let line = limits
+            .lines()
+            .find_map(|line| line.strip_prefix(LIMIT_NAME))?;
         match line.split_ascii_whitespace().nth(1)? {
             "unlimited" => Some(LocksLimit(None)),
             number => Some(LocksLimit(Some(number.parse().ok()?))),

@@ -10,7 +10,9 @@ Max pending signals       96365                96365                signals
 ";
 
 fn locks(hard: &str) -> Option<LocksLimit> {
-    LocksLimit::read(&format!("Max file locks            5     {hard}     locks\n"))
+    LocksLimit::read(&format!(
+        "Max file locks            5     {hard}     locks\n"
+    ))
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::origin::HostList;
 use crate::peer_check::PeerCheck;
 use crate::shared::Shared;
 use crate::{
-    address, agentloop, archy, hooks, listener, looprunner, owner, peer_check, settings, tokens, unix,
-    vargos,
+    address, agentloop, archy, hooks, listener, looprunner, owner, peer_check, settings, tokens,
+    unix, vargos,
 };
 use hob_bus::Bus;
 use hob_exec::peer::PeerGuard;

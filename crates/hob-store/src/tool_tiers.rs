@@ -32,11 +32,7 @@ impl Store {
     }
 
     /// Sets the tier of a tool, in the place of an earlier one.
-    pub async fn set_tool_tier(
-        &self,
-        row: ToolTierRow,
-        entry: NewEntry,
-    ) -> Result<(), StoreError> {
+    pub async fn set_tool_tier(&self, row: ToolTierRow, entry: NewEntry) -> Result<(), StoreError> {
         let entries = vec![entry];
         let bytes = audit::check(&entries)? + row.name.len() + row.service.len();
         self.write(bytes, move |batch| {

@@ -55,7 +55,12 @@ async fn configured(shared: &Shared, call: &Call, folder: &str) -> Result<String
     let parts = &shared.parts;
     let mut allowed = parts.store.token_workspaces(&call.principal).await?;
     allowed.extend(shared.settings().list(SETTING).iter().cloned());
-    let own = parts.home.folders().into_iter().map(Path::to_owned).collect();
+    let own = parts
+        .home
+        .folders()
+        .into_iter()
+        .map(Path::to_owned)
+        .collect();
     let (wanted, folders) = (PathBuf::from(folder), allowed.clone());
     let found = tokio::task::spawn_blocking(move || resolve(&wanted, &folders, own)).await;
     // Whether a folder exists elsewhere is not told either.
@@ -88,7 +93,10 @@ fn not_configured(allowed: &[String]) -> WireError {
     let which = if allowed.is_empty() {
         "This token may use no folder.".to_owned()
     } else {
-        format!("This token may use only these folders: {}.", allowed.join(", "))
+        format!(
+            "This token may use only these folders: {}.",
+            allowed.join(", ")
+        )
     };
     let message = format!(
         "{which} Leave `workspace` out, use a token made with `hob token create --workspace DIR`, name the folder in the setting `{SETTING}`, or use a token with the scope `control`."

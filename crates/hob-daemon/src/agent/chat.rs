@@ -35,11 +35,7 @@ use tokio_util::sync::CancellationToken;
 const CHATS_MAX: usize = 4_096;
 
 impl Requests {
-    pub(crate) async fn chat(
-        self,
-        call: Call,
-        params: ChatParams,
-    ) -> Result<ChatReply, WireError> {
+    pub(crate) async fn chat(self, call: Call, params: ChatParams) -> Result<ChatReply, WireError> {
         let params = authority::narrow_chat(&call, params);
         let book = self.shared.book();
         let candidates = book.resolve_for(params.model.as_deref(), has_images(&params.messages));

@@ -7,8 +7,8 @@ mod redaction;
 use hob_bus::Room;
 use hob_core::permission::Chain;
 use hob_store::Store;
-use hob_wire::{Scope, WireError};
 use hob_wire::rooms::audit::{Export, List, Verified, Verify};
+use hob_wire::{Scope, WireError};
 
 /// The service `audit`.
 pub fn room(store: &Store) -> Room {

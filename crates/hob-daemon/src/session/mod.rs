@@ -82,11 +82,7 @@ async fn create(store: Store, call: Call, params: CreateParams) -> Result<Create
     Ok(store.create_session(params).await?)
 }
 
-async fn annotate(
-    store: Store,
-    call: Call,
-    params: AnnotateParams,
-) -> Result<Session, WireError> {
+async fn annotate(store: Store, call: Call, params: AnnotateParams) -> Result<Session, WireError> {
     check_written(&call, &store, &params.session_key).await?;
     Ok(store.annotate_session(params).await?)
 }

@@ -45,9 +45,9 @@ impl SetTiers {
         offered: &[String],
     ) -> Result<(), WireError> {
         for row in self.0.iter().filter(|row| offered.contains(&row.name)) {
-            let holds = shared.shelf.find(&row.name).is_some_and(|tool| {
-                matches!(&tool.maker, Maker::Service(of) if of.set_by.is_some())
-            });
+            let holds = shared.shelf.find(&row.name).is_some_and(
+                |tool| matches!(&tool.maker, Maker::Service(of) if of.set_by.is_some()),
+            );
             if !holds {
                 let entry = entry(ACT_RESET, BY_HOUSE, row, service);
                 shared.store.remove_tool_tier(&row.name, entry).await?;
@@ -79,7 +79,11 @@ pub(super) fn effective(
         effect,
         ..declared
     };
-    Tool::new(spec, schema, Maker::Service(ServiceTool { set_by, ..maker }))
+    Tool::new(
+        spec,
+        schema,
+        Maker::Service(ServiceTool { set_by, ..maker }),
+    )
 }
 
 /// Sets the tier of a tool that is offered now, or takes back what was set.

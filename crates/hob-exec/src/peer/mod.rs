@@ -43,15 +43,28 @@ pub enum OwnProcess {
 pub enum Refused {
     /// No process that can be read holds the socket. `unreadable` counts those of which the kernel
     /// does not say what they hold.
-    NotFound { unreadable: usize },
+    NotFound {
+        unreadable: usize,
+    },
     /// The daemon itself.
     OwnProcess,
-    OtherUser { pid: i32 },
-    OtherNamespace { pid: i32, which: &'static str },
+    OtherUser {
+        pid: i32,
+    },
+    OtherNamespace {
+        pid: i32,
+        which: &'static str,
+    },
     /// Below a shim, and no service that was given this listener.
-    BelowShim { pid: i32, service: Option<String> },
+    BelowShim {
+        pid: i32,
+        service: Option<String>,
+    },
     /// Something of it could not be read.
-    Unreadable { pid: i32, what: &'static str },
+    Unreadable {
+        pid: i32,
+        what: &'static str,
+    },
     /// This daemon cannot mark its children.
     NoMark,
 }

@@ -76,7 +76,10 @@ fn an_ordinary_program_is_admitted_and_every_holder_is_checked() {
     let both = guard(OwnProcess::Refused).check_socket(inode, LISTENER);
     assert_eq!(both, Err(Refused::OwnProcess), "one of two is enough");
     drop(peer);
-    assert_eq!(guard(OwnProcess::Refused).check_socket(inode, LISTENER), Ok(()));
+    assert_eq!(
+        guard(OwnProcess::Refused).check_socket(inode, LISTENER),
+        Ok(())
+    );
     drop(child);
     let gone = guard(OwnProcess::Refused).check_socket(inode, LISTENER);
     assert!(matches!(gone, Err(Refused::NotFound { .. })), "{gone:?}");
@@ -118,7 +121,8 @@ fn a_service_is_admitted_where_its_entry_says_so() {
     assert!(entry.is_some());
     assert_eq!(guard.check_socket(inode, LISTENER), Ok(()));
     let other = guard.check_socket(inode, "agentloop");
-    let named = matches!(&other, Err(Refused::BelowShim { service: Some(name), .. }) if name == "bridge");
+    let named =
+        matches!(&other, Err(Refused::BelowShim { service: Some(name), .. }) if name == "bridge");
     assert!(named, "{other:?}");
     drop(entry);
     assert!(guard.check_socket(inode, LISTENER).is_err());

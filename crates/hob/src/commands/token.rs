@@ -132,11 +132,15 @@ fn workspaces(matches: &ArgMatches) -> Result<Vec<String>, Failure> {
         .into_iter()
         .flatten();
     let whole = named.map(|named| {
-        let found = std::fs::canonicalize(named).ok().filter(|path| path.is_dir());
+        let found = std::fs::canonicalize(named)
+            .ok()
+            .filter(|path| path.is_dir());
         let text = found.and_then(|path| path.to_str().map(str::to_owned));
         text.ok_or_else(|| {
             let shown = one_line(named);
-            Failure::usage(format!("There is no folder '{shown}' to name with --workspace."))
+            Failure::usage(format!(
+                "There is no folder '{shown}' to name with --workspace."
+            ))
         })
     });
     whole.collect()

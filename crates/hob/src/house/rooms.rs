@@ -54,7 +54,12 @@ impl House<'_> {
         let uses = Uses::default();
         let spawner = self.spawner(&groups.services);
         let access = spawner.listener_access();
-        let services = self.services(bus, (&groups.services, spawner), settings.clone(), uses.clone())?;
+        let services = self.services(
+            bus,
+            (&groups.services, spawner),
+            settings.clone(),
+            uses.clone(),
+        )?;
         bus.serve(hob_daemon::service::room(&services))?;
         let found = (uses, services.served());
         let library = self.serve_agent(bus, tasks, settings.clone(), found)?;

@@ -2,6 +2,7 @@
 
 use super::house::House;
 use hob_bus::{Link, Outlet, Peer};
+use hob_wire::rooms::tool::{SetTier, SetTierParams, Tier};
 use hob_wire::{Scope, Scopes};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -143,6 +144,21 @@ pub(crate) async fn serve(house: &House, world: &World) {
     )
     .await;
     super::house::in_time(waits).await;
+    // A person believes what each declares.
+    let caller = house.bus.caller("test");
+    for (name, tier) in [
+        ("pure", Tier::Read),
+        ("keyed", Tier::External),
+        ("probeable", Tier::External),
+        ("opaque", Tier::External),
+    ] {
+        let params = SetTierParams {
+            name: name.to_owned(),
+            tier: Some(tier),
+            reset: false,
+        };
+        caller.call::<SetTier>(&params).await.expect("is set");
+    }
 }
 
 async fn request(link: &Link, id: &str, method: &str, params: Value) {

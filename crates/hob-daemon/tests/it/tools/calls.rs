@@ -5,7 +5,7 @@ use crate::fixture::code;
 use crate::outside::{Outside, Reply, answers, said};
 use crate::permissions::run;
 use hob_wire::ErrorCode;
-use hob_wire::rooms::tool::{Cancel, CancelParams, Probe, Probed};
+use hob_wire::rooms::tool::{Cancel, CancelParams, Probe, Probed, SetTier, SetTierParams, Tier};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -92,6 +92,14 @@ async fn a_call_that_takes_too_long_is_stopped() {
     assert_eq!(lost.code, ErrorCode::Timeout);
     assert!(lost.message.contains("longer than 50 ms"), "{lost}");
     assert!(lost.message.contains("not known"), "{lost}");
+    // What only looks is told as late, once a person believes that it only looks.
+    let believed = SetTierParams {
+        name: "gaze".to_owned(),
+        tier: Some(Tier::External),
+        reset: false,
+    };
+    let caller = house.fixture.caller();
+    caller.call::<SetTier>(&believed).await.expect("is set");
     let call = house.approved(house.call("c2", "gaze", json!({}))).await;
     let answer = house.execute(&call).await.expect("is answered");
     assert!(answer.is_error && words(&answer).contains("longer than 50 ms"));

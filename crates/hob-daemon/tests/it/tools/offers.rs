@@ -3,8 +3,11 @@
 use super::{house, house_saying, house_tools, spec, start, words};
 use crate::fixture::code;
 use crate::outside::{Outside, answers, said};
-use hob_wire::rooms::tool::{Describe, DescribeParams, List, ListParams};
-use hob_wire::{ErrorCode, Scopes};
+use hob_wire::rooms::tool::{
+    Describe, DescribeParams, List, ListParams, OutsideTool, SetTier, SetTierParams, Tier,
+};
+use hob_wire::work::{Effect, ToolSpec};
+use hob_wire::{ErrorCode, Scopes, WireError};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -247,5 +250,109 @@ async fn a_tool_that_changed_since_its_approval_is_not_run() {
     service.call("tool.offer", offer).await.expect("is taken");
     assert_eq!(code(house.execute(&call).await), ErrorCode::Forbidden);
     assert!(service.was_left_alone().await);
+    house.fixture.close().await;
+}
+
+async fn described(house: &super::House, name: &str) -> ToolSpec {
+    let describe = DescribeParams {
+        name: name.to_owned(),
+        wait: false,
+    };
+    let caller = house.fixture.caller();
+    caller.call::<Describe>(&describe).await.expect("is there")
+}
+
+async fn set_tier(
+    house: &super::House,
+    name: &str,
+    tier: Option<Tier>,
+) -> Result<OutsideTool, WireError> {
+    let params = SetTierParams {
+        name: name.to_owned(),
+        tier,
+        reset: tier.is_none(),
+    };
+    house.fixture.caller().call::<SetTier>(&params).await
+}
+
+#[tokio::test]
+async fn what_a_service_says_of_its_own_tools_is_not_believed() {
+    let house = house();
+    let lab = Outside::serve(&house.fixture, "lab", answers([])).await;
+    let mut claims = spec("peek", "pure");
+    claims["tier"] = json!("read");
+    let offer = json!({ "service": "lab", "tools": [claims] });
+    lab.call("tool.offer", offer.clone())
+        .await
+        .expect("is taken");
+    let counts = async |tier, effect| {
+        let found = described(&house, "peek").await;
+        assert_eq!((found.tier, found.effect), (tier, effect));
+    };
+    counts(Tier::External, Effect::Opaque).await;
+    let set = set_tier(&house, "peek", Some(Tier::Write)).await;
+    assert_eq!(set.expect("is set").declared_tier, Tier::Read);
+    counts(Tier::Write, Effect::Pure).await;
+    // Gone and back with the same words, it is known again.
+    lab.leave().await;
+    house.until("peek", false).await;
+    let lab = Outside::serve(&house.fixture, "lab", answers([])).await;
+    lab.call("tool.offer", offer.clone())
+        .await
+        .expect("is taken");
+    counts(Tier::Write, Effect::Pure).await;
+    let reset = set_tier(&house, "peek", None).await.expect("is reset");
+    assert_eq!(reset.set_by, None);
+    counts(Tier::External, Effect::Opaque).await;
+    // Another service of that name of a tool begins anew, and so does the first one then.
+    set_tier(&house, "peek", Some(Tier::Read))
+        .await
+        .expect("is set");
+    lab.leave().await;
+    house.until("peek", false).await;
+    let shop = Outside::serve(&house.fixture, "shop", answers([])).await;
+    let mut theirs = offer.clone();
+    theirs["service"] = json!("shop");
+    shop.call("tool.offer", theirs).await.expect("is taken");
+    counts(Tier::External, Effect::Opaque).await;
+    shop.leave().await;
+    house.until("peek", false).await;
+    let lab = Outside::serve(&house.fixture, "lab", answers([])).await;
+    lab.call("tool.offer", offer).await.expect("is taken");
+    counts(Tier::External, Effect::Opaque).await;
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_tier_is_set_for_a_tool_that_a_service_offers_now() {
+    let house = house();
+    let missing = set_tier(&house, "peek", Some(Tier::Read)).await;
+    assert_eq!(code(missing), ErrorCode::NotFound);
+    let own = set_tier(&house, "exec", Some(Tier::Read)).await;
+    assert_eq!(code(own), ErrorCode::Conflict);
+    let caller = house.fixture.caller();
+    for (tier, reset) in [(None, false), (Some(Tier::Read), true)] {
+        let params = SetTierParams {
+            name: "exec".to_owned(),
+            tier,
+            reset,
+        };
+        let neither = caller.call::<SetTier>(&params).await;
+        assert_eq!(code(neither), ErrorCode::InvalidParams);
+    }
+    let lab = Outside::serve(&house.fixture, "lab", answers([])).await;
+    let mut aliased = spec("peek", "pure");
+    aliased["aliases"] = json!(["look_in"]);
+    let offer = json!({ "service": "lab", "tools": [aliased] });
+    lab.call("tool.offer", offer).await.expect("is taken");
+    let by_alias = set_tier(&house, "look_in", Some(Tier::Read)).await;
+    assert_eq!(code(by_alias), ErrorCode::NotFound);
+    let listed = caller.call::<List>(&ListParams::default()).await;
+    let outside = listed.expect("lists").outside;
+    assert_eq!(outside.len(), 1);
+    assert_eq!(
+        (outside[0].service.as_str(), outside[0].tier),
+        ("lab", Tier::External)
+    );
     house.fixture.close().await;
 }

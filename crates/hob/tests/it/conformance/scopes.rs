@@ -57,6 +57,13 @@ async fn each_rank_contains_the_one_below() {
             json!({ "key": "log.level", "value": "info" }),
         ),
         (3, "token.list", json!({})),
+        (3, "terminal.list", json!({})),
+        (3, "terminal.capture", json!({ "name": "none" })),
+        (3, "terminal.keys", json!({ "name": "none", "text": "x" })),
+        (3, "terminal.history", json!({ "name": "none" })),
+        (3, "terminal.close", json!({ "name": "none" })),
+        (3, "desktop.launch", json!({ "entry": "none" })),
+        (3, "tool.tier", json!({ "name": "none", "tier": "read" })),
         (
             3,
             "token.create",
@@ -109,6 +116,14 @@ async fn events_are_shown_to_those_who_may_see_them() {
         .refused("FORBIDDEN", "gateway.subscribe", params)
         .await;
     assert!(message.contains("control"), "{message}");
+    for topic in ["terminal.status", "terminal.command", "terminal.output"] {
+        let mut controller = Peer::on(Surface::Ws, &house, &control).await;
+        let params = json!({ "events": [topic] });
+        let message = controller
+            .refused("FORBIDDEN", "gateway.subscribe", params)
+            .await;
+        assert!(message.contains("admin"), "{topic}: {message}");
+    }
     // A wildcard shows the rest and leaves this one out.
     reader.subscribe(&["*"]).await;
     let mut controller = Peer::on(Surface::Unix, &house, &control).await;
@@ -132,6 +147,42 @@ async fn events_are_shown_to_those_who_may_see_them() {
         came.iter().all(|frame| frame["event"] != "log.line"),
         "{came:?}"
     );
+}
+
+#[tokio::test]
+async fn what_was_typed_into_a_terminal_is_in_the_record_for_admins_only() {
+    const TYPED: &str = "echo my-secret-word";
+    let house = House::start();
+    house.hob(&["terminal", "run", TYPED]).success();
+    for (scope, shown) in [
+        ("read", false),
+        ("chat", false),
+        ("control", false),
+        ("admin", true),
+    ] {
+        let holder = token(&house, scope, scope);
+        let mut texts = Vec::new();
+        for surface in SURFACES {
+            let mut peer = Peer::on(surface, &house, &holder).await;
+            texts.push(peer.call("audit.list", json!({})).await);
+            let verified = peer.call("audit.verify", json!({})).await;
+            assert!(verified["problem"].is_null(), "{verified}");
+        }
+        let posted = http::rpc(&house, &holder, "audit.list", "{}").await;
+        texts.push(posted.json());
+        for listed in texts {
+            let entries = listed["entries"].as_array().expect("a list");
+            let typed = entries
+                .iter()
+                .find(|entry| entry["tool"] == "terminal.execute");
+            let typed = typed.expect("the entry itself is there").to_string();
+            assert_eq!(typed.contains(TYPED), shown, "{scope}: {typed}");
+            assert!(
+                typed.contains("main"),
+                "which terminal it was stays: {typed}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

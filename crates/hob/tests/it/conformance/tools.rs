@@ -122,6 +122,11 @@ async fn a_tool_is_run_by_who_may_control() {
     assert_eq!(rung.load(Ordering::SeqCst), 0, "nothing was run");
 
     let holder = token(&house, "hands", "control");
+    // The shared terminal is the person's own, by whichever way.
+    let typed = json!({ "command": "echo never" });
+    let answer = run(&house, &holder, "terminal", typed).await;
+    let message = refusal(&answer, 403, "FORBIDDEN");
+    assert!(message.contains("admin"), "{message}");
     let (words, failed) = said(&run(&house, &holder, "ring_bell", twice).await);
     assert_eq!((words.as_str(), failed), ("Rung 2 times.", false));
     assert_eq!(rung.load(Ordering::SeqCst), 1);

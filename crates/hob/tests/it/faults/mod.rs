@@ -75,7 +75,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 41, test: "f41_cross_site_request_forgery", expects: "no effect; GET never mutates" },
     Fault { number: 43, test: "f43_brute_force_from_loopback", expects: "limiter holds, the right token works meanwhile" },
     Fault { number: 44, test: "f44_self_declared_scope", expects: "ignored" },
-    Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token" },
+    Fault { number: 46, test: "f46_another_local_user", expects: "refused by mode and peer uid; the port needs a token; our own children are refused too" },
     Fault { number: 47, test: "f47_bind_beyond_loopback", expects: "refuses to start and says how" },
     Fault { number: 52, test: "f52_refusals_with_and_without_retry_after", expects: "honours the hint, bounded tries, tells the person" },
     Fault { number: 53, test: "f53_stream_cut_at_every_byte", expects: "partial text kept and marked, no half-parsed call runs" },

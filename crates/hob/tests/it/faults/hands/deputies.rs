@@ -38,6 +38,7 @@ fn f98_a_deputy_with_more_power_than_its_master() {
     scene.steered_words();
     scene.sub_agents();
     scene.service();
+    scene.borrowed();
     let escalations = &scene.escalations;
     assert!(escalations.is_empty(), "escalations: {escalations:#?}");
     trial.figure("tries", scene.tries);
@@ -337,6 +338,13 @@ impl Scene {
                 (has, _) => assert_eq!(has, runs, "{master}: {done:?}"),
             }
         }
+    }
+
+    /// Authority that is not the caller's own.
+    fn borrowed(&mut self) {
+        let found = super::borrowed::try_all(&mut self.court, &self.outsider);
+        self.tries += found.tries;
+        self.escalations.extend(found.escalations);
     }
 
     /// A service may offer its tools and be called; its token opens nothing else.

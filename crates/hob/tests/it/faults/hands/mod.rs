@@ -2,6 +2,7 @@
 //! attack has its positive control: the same act inside what is allowed works.
 
 mod answers;
+mod borrowed;
 mod bounds;
 mod canaries;
 mod court;

@@ -167,15 +167,22 @@ fn serve(mut peer: Peer, life: u64, world: &World) -> std::io::Result<()> {
     if peer.call("gateway.register", &register)?.is_err() {
         return Ok(());
     }
-    let offer = peer.send(
-        "tool.offer",
-        &json!({ "service": SERVICE, "tools": offers() }),
-    )?;
+    let tools = offers();
+    let offer = json!({ "service": SERVICE, "tools": tools });
+    let mut asked = vec![peer.send("tool.offer", &offer)?];
+    // The owner believes what each declares.
+    for tool in &tools {
+        let tier = json!({ "name": tool["name"], "tier": tool["tier"] });
+        asked.push(peer.send("tool.tier", &tier)?);
+    }
     loop {
         let frame = peer.frame()?;
-        if frame["id"] == offer.as_str() && frame["type"] == "res" {
+        if frame["type"] == "res" && asked.iter().any(|id| frame["id"] == id.as_str()) {
             assert_eq!(frame["ok"], true, "the offer is taken: {frame}");
-            world.served.store(life, Ordering::SeqCst);
+            asked.retain(|id| frame["id"] != id.as_str());
+            if asked.is_empty() {
+                world.served.store(life, Ordering::SeqCst);
+            }
         }
         if frame["type"] != "req" {
             continue;
