@@ -143,7 +143,17 @@ export interface Methods {
   "tool.preview": { params: ToolExecuteParams; result: ToolPreviewed };
   /** Undoes what a run changed in files, the newest change first; leaves what was changed since. */
   "tool.undo": { params: ToolUndoParams; result: ToolUndone };
-  /** Offers the tools of a registered service; they go when it goes. */
+  /**
+   * Sets how far a tool of an outside service reaches, and believes what it declares of repeats.
+   *
+   * Until then such a tool counts as `external` and its calls as `opaque`, whatever it declares.
+   * Holds until its service declares it differently, or `reset` takes it back.
+   */
+  "tool.tier": { params: ToolSetTierParams; result: OutsideTool };
+  /**
+   * Offers the tools of a registered service; they go when it goes.
+   * Each counts as `external` and `opaque` until an admin sets its tier with `tool.tier`.
+   */
   "tool.offer": { params: ToolOfferParams; result: ToolOffered };
   /** Lists the stored rules, the newest first. */
   "permission.list": { params: PermissionListParams; result: PermissionRules };
@@ -247,10 +257,15 @@ export interface Methods {
   /** Shows the secret of a job that is called by `POST /hooks/NAME`, or makes a new one. */
   "cron.secret": { params: CronSecretParams; result: CronHookSecret };
   /**
+   * Says whether a caller of `POST /hooks/NAME` shows the secret itself, by its headers alone.
+   * For the gateway: it asks before it reads a body.
+   */
+  "cron.check_caller": { params: CronCallerParams; result: CronCheckedCaller };
+  /**
    * Takes what another system sent to `POST /hooks/NAME`, once it has shown who it is.
    * For the gateway: it hands over the request as it came.
    */
-  "cron.deliver": { params: CronDeliverParams; result: Slot };
+  "cron.deliver": { params: CronDeliverParams; result: CronDelivered };
   /** Makes a terminal, or shows the one of that name. */
   "terminal.create": { params: TerminalCreateParams; result: TerminalCreated };
   /** Lists the terminals by name. */
@@ -313,6 +328,8 @@ export interface Events {
   "run.queued": RunQueuedPayload;
   /** A run began, or went on after a restart. */
   "run.started": RunStartedPayload;
+  /** A server that hob found on this machine, and nobody configured, is sent the prompt now. */
+  "run.server": RunServerPayload;
   /**
    * A piece of the answer as it is produced.
    *
@@ -564,7 +581,10 @@ export interface AuditEntry {
   /** Counts from 1 without gaps. */
   seq: number;
   at: number;
-  /** What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`. */
+  /**
+   * What was done: `allowed`, `denied`, `asked`, `rule-added`, `rule-removed`, `own-act`,
+   * `tool-tier-set`, `tool-tier-reset`.
+   */
   act: string;
   /** Who did it: a rule, a token's name, `deadline`, `unattended`. */
   by: string;
@@ -733,8 +753,8 @@ export interface CommandWork {
   command: string;
   /** The folder it works in and may change; an empty one of its own when missing. */
   workspace?: string | null;
-  /** Whether it may reach the network. */
-  network?: boolean;
+  /** Which network it may use. */
+  network?: NetworkGrant;
   /** How long it may take; ten minutes when missing. */
   timeoutMs?: number | null;
 }
@@ -848,8 +868,8 @@ export interface CronAddJobParams {
   workspace?: string | null;
   /** With `task`: only these tools. */
   tools?: string[] | null;
-  /** With `command`: whether it may reach the network. */
-  network?: boolean | null;
+  /** With `command`: which network it may use. */
+  network?: NetworkGrant | null;
   /** With `command`: how long it may take. */
   timeoutMs?: number | null;
   /** Slots that passed while nobody was there. */
@@ -870,12 +890,26 @@ export interface CronAddJobParams {
   failuresMax?: number | null;
 }
 
+/** The head of a request to `POST /hooks/NAME`. */
+export interface CronCallerParams {
+  /** The job's id or name. */
+  id: string;
+  /** By lower-case name. */
+  headers?: Record<string, string>;
+}
+
 export type CronChange = "added" | "updated" | "enabled" | "disabled" | "removed";
 
 export interface CronChangedPayload {
   id: string;
   name: string;
   change: CronChange;
+}
+
+/** What the head of a call proves. A wrong secret is an error. */
+export interface CronCheckedCaller {
+  /** It holds the secret. Otherwise it holds a signature, which only the body can prove. */
+  proven: boolean;
 }
 
 /** A request to `POST /hooks/NAME` as it came. */
@@ -887,6 +921,36 @@ export interface CronDeliverParams {
   /** By lower-case name. */
   headers?: Record<string, string>;
   query?: Record<string, string>;
+}
+
+/** The slot of a call. */
+export interface CronDelivered {
+  /** Rises with each slot of the house. */
+  number: number;
+  /** The job's id. */
+  taskId: string;
+  /** The job's name. */
+  name: string;
+  /** When it was due, in milliseconds since 1970. */
+  dueAt: number;
+  origin: SlotOrigin;
+  state: SlotState;
+  /** Why it was skipped, missed, stopped or failed. */
+  reason?: string | null;
+  /** How many due times before it this one stands for, where only the latest is run. */
+  standsFor?: number;
+  sessionKey?: string | null;
+  runId?: RunId | null;
+  exitCode?: number | null;
+  /** The answer, or what the command printed, bounded. */
+  output?: string | null;
+  cost?: Cost;
+  /** How many times its work was begun. */
+  attempt?: number;
+  startedAt?: number | null;
+  endedAt?: number | null;
+  /** The same call came before: nothing new runs. */
+  repeated?: boolean;
 }
 
 export interface CronFireParams {
@@ -998,8 +1062,8 @@ export interface CronUpdateJobParams {
   workspace?: string | null;
   /** With `task`: only these tools. */
   tools?: string[] | null;
-  /** With `command`: whether it may reach the network. */
-  network?: boolean | null;
+  /** With `command`: which network it may use. */
+  network?: NetworkGrant | null;
   /** With `command`: how long it may take. */
   timeoutMs?: number | null;
   /** Slots that passed while nobody was there. */
@@ -1870,8 +1934,8 @@ export interface Monitor {
   command: string;
   /** Run every so often, apart from the iterations; before each iteration when missing. */
   intervalMs?: number | null;
-  /** Whether it may reach the network. */
-  network?: boolean;
+  /** Which network it may use. */
+  network?: NetworkGrant;
   /** How long one run of it may take; 30 s when missing. */
   timeoutMs?: number | null;
 }
@@ -1898,8 +1962,8 @@ export interface MonitorView {
   command: string;
   /** Run every so often, apart from the iterations; before each iteration when missing. */
   intervalMs?: number | null;
-  /** Whether it may reach the network. */
-  network?: boolean;
+  /** Which network it may use. */
+  network?: NetworkGrant;
   /** How long one run of it may take; 30 s when missing. */
   timeoutMs?: number | null;
 }
@@ -1917,12 +1981,20 @@ export type NeedKind =
   | "host"
   /** A command line. */
   | "command"
-  /** A switch: when true, the call also reaches the network, whatever the tool's tier. */
+  /**
+   * A switch: when true, the call also reaches the network, whatever the tool's tier; when
+   * `"host"`, services on this machine too.
+   */
   | "network"
+  /** The only hosts that a call with the network reaches; any when missing. */
+  | "hosts"
   /** A session, by its key; the caller's own when missing. */
   | "session"
   /** Something of the house itself: what such a call tells is no look inside the workspace. */
   | "house";
+
+/** `true`: hosts of the open internet, through hob's proxy. `"host"`: this machine's own network, services on it included. */
+export type NetworkGrant = boolean | "host";
 
 /** Where results are told beside the history. */
 export interface Notify {
@@ -1944,6 +2016,20 @@ export interface NotifyView {
 export type Origin = "default" | "file" | "env";
 
 export type OutputStream = "stdout" | "stderr";
+
+/** A tool that a service outside offers. */
+export interface OutsideTool {
+  name: string;
+  /** The service that offers it. */
+  service: string;
+  /** What it declares of itself; not believed until an admin sets a tier. */
+  declaredTier: Tier;
+  declaredEffect: Effect;
+  /** The tier that counts. */
+  tier: Tier;
+  /** Who set that tier; missing when nobody did. */
+  setBy?: string | null;
+}
 
 /** What becomes of a slot that comes due while the one before is under way. */
 export type Overlap =
@@ -1990,8 +2076,9 @@ export interface PermissionAddParams {
   /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
   scope: Reach;
   /**
-   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
-   * understand as more than words.
+   * Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
+   * what a shell would understand as more than words, and in the program's name at a space, `/`
+   * and `=`. A rule that denies or asks looks at every program that the line names.
    */
   match?: Record<string, string>;
   /** Every path of the call lies in this folder. */
@@ -2119,6 +2206,8 @@ export interface PermissionRules {
   /** What the house does with what no rule covers. */
   mode: Mode;
   rules: Rule[];
+  /** What to know of some of them, by their ids: that one covers less than it once did. */
+  notes?: Record<string, string>;
   /** There are more: ask again after the last one. */
   more?: boolean;
 }
@@ -2240,8 +2329,9 @@ export interface Rule {
   /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
   scope: Reach;
   /**
-   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
-   * understand as more than words.
+   * Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
+   * what a shell would understand as more than words, and in the program's name at a space, `/`
+   * and `=`. A rule that denies or asks looks at every program that the line names.
    */
   match?: Record<string, string>;
   /** Every path of the call lies in this folder. */
@@ -2333,6 +2423,16 @@ export interface RunQueuedPayload {
 }
 
 /** Which run an event is about. */
+export interface RunServerPayload {
+  sessionKey: string;
+  runId: RunId;
+  /** What answers and where: `Ollama 0.12.0 at 127.0.0.1:11434`. */
+  server: string;
+  /** What the server calls the model. */
+  model: string;
+}
+
+/** Which run an event is about. */
 export interface RunStartedPayload {
   sessionKey: string;
   runId: RunId;
@@ -2421,11 +2521,17 @@ export interface Sampling {
 export type Scope =
   /** See sessions, runs, events. */
   | "read"
-  /** Also talk: create sessions, send messages, run the agent. */
+  /**
+   * Also talk: create sessions, send messages, run the agent. A model only reads for it, in
+   * folders that were configured.
+   */
   | "chat"
-  /** Also act: terminals, services, loops, answers to permissions. */
+  /** Also act: services, loops, jobs, tools, runs in any folder. */
   | "control"
-  /** Also rule: tokens, config, grants, registering services. */
+  /**
+   * Also rule: tokens, config, grants, answers to permissions, the shared terminal, registering
+   * services.
+   */
   | "admin";
 
 /** A service and what it is doing. */
@@ -2544,6 +2650,11 @@ export interface ServiceReached {
   url: string;
   /** What it must be shown to answer. */
   password?: string | null;
+  /**
+   * What answers there, for people, where hob found it running: `Ollama 0.12.0 at
+   * 127.0.0.1:11434`.
+   */
+  server?: string | null;
 }
 
 /** What a service does for hob. */
@@ -2867,7 +2978,9 @@ export type StoreState =
   /** A file is damaged: reads only, as far as they go. */
   | "damaged"
   /** Another daemon took this home over: reads only, for good. */
-  | "fenced";
+  | "fenced"
+  /** A file of the store was deleted, moved or replaced: reads only, until a restart. */
+  | "replaced";
 
 export interface StoreStatus {
   state: StoreState;
@@ -3160,8 +3273,9 @@ export interface Terms {
   /** Which calls it outlives: those of a run, of a session, in a folder, or all. */
   scope: Reach;
   /**
-   * Patterns of arguments, `*` for anything; in a command, `*` stops at what a shell would
-   * understand as more than words.
+   * Patterns of arguments, `*` for anything. In a command of a rule that allows, `*` stops at
+   * what a shell would understand as more than words, and in the program's name at a space, `/`
+   * and `=`. A rule that denies or asks looks at every program that the line names.
    */
   match?: Record<string, string>;
   /** Every path of the call lies in this folder. */
@@ -3208,6 +3322,11 @@ export interface TokenCreateParams {
   scopes: string[];
   /** Life in milliseconds; for ever when missing. */
   expiresInMs?: number | null;
+  /**
+   * Folders that a model may read for it, by their whole paths, with all below them. Only for a
+   * token without `control`; the setting `agent.workspaces` names folders for all of them.
+   */
+  workspaces?: string[];
 }
 
 export interface TokenCreated {
@@ -3217,6 +3336,10 @@ export interface TokenCreated {
   createdAt: number;
   expiresAt?: number | null;
   revokedAt?: number | null;
+  /** Folders that a model may read for it. */
+  workspaces?: string[];
+  /** What changed for it since it was made, for a person. */
+  note?: string | null;
   /** The credential itself; it cannot be shown again. */
   token: string;
 }
@@ -3228,6 +3351,10 @@ export interface TokenInfo {
   createdAt: number;
   expiresAt?: number | null;
   revokedAt?: number | null;
+  /** Folders that a model may read for it. */
+  workspaces?: string[];
+  /** What changed for it since it was made, for a person. */
+  note?: string | null;
 }
 
 export type TokenListParams = Record<string, never>;
@@ -3349,6 +3476,11 @@ export interface ToolPreviewed {
   state?: string | null;
   /** Why the call would do nothing, if so. */
   wouldFail?: string | null;
+  /**
+   * Whether a person is asked whatever rule or mode allows it: the call changes a file that
+   * something else may run by itself.
+   */
+  asksAlways?: boolean;
 }
 
 /** Whether an earlier call happened. */
@@ -3373,6 +3505,15 @@ export interface ToolResult {
   id: string;
   content: Part[];
   isError?: boolean;
+}
+
+export interface ToolSetTierParams {
+  /** The tool's own name. */
+  name: string;
+  /** How far it reaches: `read`, `write`, `exec` or `external`. */
+  tier?: Tier | null;
+  /** Take back what was set: nothing it declares is believed any more. */
+  reset?: boolean;
 }
 
 /** What a tool declares, once; approval sentence, schema and lists derive from it. */
@@ -3424,6 +3565,8 @@ export interface Tools {
   tools: ToolSpec[];
   /** Another one whenever a tool comes, goes or changes. */
   revision?: string;
+  /** Those that services outside offer, with what they declare; the tools above have what counts. */
+  outside?: OutsideTool[];
 }
 
 export interface UndoneChange {
