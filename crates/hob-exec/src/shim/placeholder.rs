@@ -71,7 +71,11 @@ impl Placeholders {
                 protected.push(path.clone());
             }
         }
-        for path in policy.hidden.iter().filter(|it| is_below(&policy.write, it)) {
+        for path in policy
+            .hidden
+            .iter()
+            .filter(|it| is_below(&policy.write, it))
+        {
             let kept = self.keep(&policy.write, path, Kind::Folder)?;
             // What is there is covered, not shown read-only.
             protected.extend(kept.filter(|kept| kept != path));

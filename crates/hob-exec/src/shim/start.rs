@@ -182,6 +182,7 @@ fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<R
     run.command.arg("--json-status-fd").arg(number(&tells));
     run.handed.push(tells);
     run.status = Some(File::from(hears));
+    run.walls = Box::new(read_only::lock_devices);
     run.command.arg("--").arg(program);
     run.command.args(order.argv.iter().skip(1));
     Ok(run)

@@ -24,7 +24,9 @@ fn changes(file: &str) -> Vec<String> {
             "f=os.open(\"{file}\", os.O_PATH); os.chmod(f\"/proc/self/fd/{{f}}\", 0o640)"
         )),
         python(&format!("os.chmod(\"/proc/self/root{file}\", 0o640)")),
-        python(&format!("os.chmod(\"/proc/self/cwd/../../../../../../../..{file}\", 0o640)")),
+        python(&format!(
+            "os.chmod(\"/proc/self/cwd/../../../../../../../..{file}\", 0o640)"
+        )),
     ]
 }
 
@@ -43,7 +45,14 @@ fn lay(folder: &Path) -> String {
 fn state(file: &str) -> (u32, i64, i64, i64, u32, u32) {
     let it = fs::symlink_metadata(file).expect("there");
     let changed = it.ctime_nsec();
-    (it.mode(), it.mtime(), it.ctime(), changed, it.uid(), it.gid())
+    (
+        it.mode(),
+        it.mtime(),
+        it.ctime(),
+        changed,
+        it.uid(),
+        it.gid(),
+    )
 }
 
 fn outside(rig: &Rig) -> TempDir {
@@ -131,7 +140,10 @@ async fn devices_and_the_kernel_keep_their_modes_and_devices_still_work() {
     for rig in levels().await {
         let mode = |path: &str| fs::metadata(path).expect("there").mode() & 0o777;
         let mut acts = vec![
-            format!("chmod {:o} /proc/cpuinfo && echo GOT", mode("/proc/cpuinfo")),
+            format!(
+                "chmod {:o} /proc/cpuinfo && echo GOT",
+                mode("/proc/cpuinfo")
+            ),
             format!("chmod {:o} /sys && echo GOT", mode("/sys")),
             format!(
                 "python3 -c 'import os; os.fchmod(0, 0o{:o}); print(\"GOT\")'",

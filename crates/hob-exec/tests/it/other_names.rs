@@ -55,7 +55,8 @@ async fn folders_above_a_hidden_one_cannot_be_renamed() {
 async fn a_home_that_does_not_exist_yet_cannot_be_planted() {
     for rig in levels().await {
         let home = rig.work().join(".local/share/hob");
-        let act = "mkdir -p .local/share/hob && echo evil > .local/share/hob/config.toml && echo GOT";
+        let act =
+            "mkdir -p .local/share/hob && echo evil > .local/share/hob/config.toml && echo GOT";
         let exit = rig.sh_with(act, |policy| policy.hidden.push(home.clone()));
         let exit = exit.await;
         assert!(!got(&exit), "{:?}: {exit:#?}", rig.level);
@@ -93,7 +94,10 @@ async fn a_second_hard_link_is_refused_by_the_file_s_name() {
         ] {
             assert!(!got(&rig.sh(&act).await), "{:?}: {act}", rig.level);
         }
-        assert!(got(&rig.sh("echo x > a && ln a b && echo GOT").await), "control");
+        assert!(
+            got(&rig.sh("echo x > a && ln a b && echo GOT").await),
+            "control"
+        );
     }
 }
 
@@ -202,7 +206,9 @@ async fn a_plain_home_is_protected_and_as_it_was_afterwards() {
             assert!(left.is_empty(), "{:?}: {act}: {left:?}", rig.level);
         }
         // A shell that reads its start files finds them empty, not broken.
-        let exit = rig.run(plan("HOME=$PWD bash -lic 'echo GOT > fine; cat fine'")).await;
+        let exit = rig
+            .run(plan("HOME=$PWD bash -lic 'echo GOT > fine; cat fine'"))
+            .await;
         assert!(got(&exit), "control, {:?}: {exit:#?}", rig.level);
         assert!(!exit.stderr.text().contains("directory"), "{exit:#?}");
         let left: Vec<_> = fs::read_dir(home).expect("readable").flatten().collect();
@@ -214,8 +220,9 @@ async fn a_plain_home_is_protected_and_as_it_was_afterwards() {
 async fn what_a_killed_shim_leaves_is_removed_by_the_next_run() {
     for rig in levels().await {
         let mark = mark("killed");
-        let child = rig.spawn(rig.plan(&format!("exec -a {mark} sleep 1000"))).await;
-        until("it runs", || crate::rig::alive(&mark) > 0).await;
+        let script = format!("touch up; exec -a {mark} sleep 1000");
+        let child = rig.spawn(rig.plan(&script)).await;
+        until("it runs", || rig.work().join("up").exists()).await;
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.pid())).expect("there");
         let (_, after) = stat.rsplit_once(')').expect("a name");
         let parent = after.split_whitespace().nth(1).expect("a parent");

@@ -67,9 +67,7 @@ fn f70_escape_by_privilege() {
             format!("touch -d 2001-02-03 {outside}/secret.txt"),
             format!("chgrp $(id -g) {outside}/secret.txt"),
             format!("chattr +A {outside}/secret.txt"),
-            format!(
-                "python3 -c \"import os; os.setxattr('{outside}/secret.txt','user.x',b'x')\""
-            ),
+            format!("python3 -c \"import os; os.setxattr('{outside}/secret.txt','user.x',b'x')\""),
             "echo evil > /etc/hob-fault-70".to_owned(),
             ": >> ~/.bashrc".to_owned(),
             "echo evil > /usr/local/bin/hob-fault-70".to_owned(),
@@ -84,7 +82,11 @@ fn f70_escape_by_privilege() {
         let names = fs::read_dir(&tools.outside).expect("a folder").count();
         let secret = fs::read_to_string(tools.outside.join("secret.txt"));
         assert_eq!((names, secret.ok().as_deref()), (1, Some(CANARY)));
-        assert_eq!(metadata(&tools.outside.join("secret.txt")), before, "{level}");
+        assert_eq!(
+            metadata(&tools.outside.join("secret.txt")),
+            before,
+            "{level}"
+        );
         let said = tools.exec(
             "sleep 60 & kill $!; chmod 700 inside.txt && touch -d 2001-02-03 inside.txt && \
              python3 -c \"import os; os.setxattr('inside.txt','user.x',b'x')\" && \
@@ -100,7 +102,12 @@ fn f70_escape_by_privilege() {
 /// Mode and times; every change of metadata touches the last of them.
 fn metadata(file: &Path) -> (u32, i64, i64, i64) {
     let found = fs::symlink_metadata(file).expect("there");
-    (found.mode(), found.mtime(), found.ctime(), found.ctime_nsec())
+    (
+        found.mode(),
+        found.mtime(),
+        found.ctime(),
+        found.ctime_nsec(),
+    )
 }
 
 #[test]
@@ -145,9 +152,8 @@ fn f75_environment_leak() {
 fn other_names(tools: &mut Tools, token: &str) -> usize {
     let mut peer = tools.rig.peer();
     let around = tools.rig.scratch().to_owned();
-    let exec = |peer: &mut _, command: &str| {
-        call(peer, &around, "exec", &json!({ "command": command }))
-    };
+    let exec =
+        |peer: &mut _, command: &str| call(peer, &around, "exec", &json!({ "command": command }));
     let attacks = [
         "mv home elsewhere; cat elsewhere/owner.token",
         "cat home/owner.token",

@@ -102,7 +102,10 @@ fn by_commands() -> usize {
         fs::hard_link(hooks.join("../config"), &prepared).expect("a link");
         tries += 1;
         let said = tools.exec("echo evil > prepared");
-        assert!(said.failed && said.text.contains("hard link"), "{level}: {said:?}");
+        assert!(
+            said.failed && said.text.contains("hard link"),
+            "{level}: {said:?}"
+        );
         fs::remove_file(&prepared).expect("removed");
         let config = fs::read_to_string(hooks.join("../config"));
         assert_eq!(config.ok().as_deref(), Some("mine"), "{level}");
