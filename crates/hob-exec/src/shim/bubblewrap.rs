@@ -29,17 +29,6 @@ const PROC_ORDERS: &[&str] = &[
     "/proc/scsi",
 ];
 
-/// Devices that bubblewrap shows as they are, writable: whoever is root outside could change their
-/// modes for the whole machine. A device of a read-only mount can still be written to.
-const DEVICES: &[&str] = &[
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-];
-
 /// Everything but the program: namespaces, mounts, the folder to start in.
 pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
     let mut list = Arguments(Vec::new());
@@ -86,11 +75,8 @@ pub(super) fn arguments(order: &Order, policy: &Policy) -> Vec<OsString> {
     for path in &policy.hidden {
         list.hide(policy, path);
     }
-    // Modes in `/proc` are the machine's, too.
-    for part in DEVICES.iter().chain(&["/proc", RUN]) {
-        list.flags(&["--remount-ro", part]);
-    }
-    list.flags(&["--chdir"]);
+    // Modes in `/proc` are the machine's, and root owns them inside, too.
+    list.flags(&["--remount-ro", "/proc", "--remount-ro", RUN, "--chdir"]);
     list.0.push(order.cwd.clone());
     list.0
 }

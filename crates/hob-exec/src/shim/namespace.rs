@@ -8,7 +8,9 @@
 use super::{read_only, sys};
 use crate::plan::{Limits, Policy};
 use rustix::fd::OwnedFd;
-use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::fs::FileType;
+use rustix::mount::MountFlags;
+use rustix::thread::UnshareFlags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::io;
@@ -21,13 +23,11 @@ pub(super) const SCRATCH: &[&str] = &["/tmp", "/dev/shm"];
 pub(super) fn enter() -> io::Result<()> {
     let user = rustix::process::getuid().as_raw();
     let group = rustix::process::getgid().as_raw();
-    sys::unshare_mounts()?;
+    sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    rustix::mount::mount_change("/", private)?;
-    Ok(())
+    read_only::keep_mounts_private()
 }
 
 /// Makes the mounts a policy needs: everything read-only, then what is granted to be changed. The
@@ -107,7 +107,7 @@ fn make_mount_point(held: &OwnedFd, path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() {
         return Ok(());
     }
-    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(held)?.st_mode);
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(held)?.st_mode);
     if kind.is_dir() {
         return std::fs::create_dir_all(path);
     }

@@ -8,10 +8,14 @@
 use super::sys;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
-use rustix::mount::{MoveMountFlags, OpenTreeFlags};
+use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags};
+use rustix::thread::UnshareFlags;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+
+const DEVICES: &str = "/dev";
+const NULL_DEVICE: &str = "/dev/null";
 
 /// A copy of the mounts at and below a path, attached nowhere. It keeps the flags they have now,
 /// whatever becomes of the tree it was taken from.
@@ -38,6 +42,32 @@ pub(super) fn lock_copy(copy: impl AsFd) -> io::Result<()> {
     sys::set_read_only(copy.as_fd(), Path::new(""))
 }
 
+/// Keeps what this process mounts from being seen outside its namespace, and the other way round.
+pub(super) fn keep_mounts_private() -> io::Result<()> {
+    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    Ok(rustix::mount::mount_change("/", private)?)
+}
+
+/// Before bubblewrap: it shows the devices as it finds them, so that root, who owns them inside as
+/// well, could change their modes for the whole machine. Only root needs this, and only root may
+/// do it. A device on a read-only mount can still be written to.
+pub(super) fn lock_devices() -> io::Result<()> {
+    let user = rustix::process::getuid().as_raw();
+    if rustix::fs::stat(NULL_DEVICE)?.st_uid != user {
+        return Ok(());
+    }
+    match sys::unshare(UnshareFlags::NEWNS) {
+        Ok(()) => {}
+        // Root of a container without the right to mounts of its own.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    keep_mounts_private()?;
+    // Where `/dev` is no mount of its own, it becomes one.
+    rustix::mount::mount_bind_recursive(DEVICES, DEVICES)?;
+    lock(Path::new(DEVICES))
+}
+
 /// The child's empty input, opened so that its owner cannot change the device's metadata through
 /// it. Only root owns `/dev/null`, and root may make the mount that this needs; where it may not,
 /// the descriptor stays as it is.
@@ -50,7 +80,7 @@ pub(super) fn without_metadata_rights(input: OwnedFd) -> OwnedFd {
         return input;
     }
     let reopen = || -> io::Result<OwnedFd> {
-        let copy = copy_of(Path::new("/dev/null"))?;
+        let copy = copy_of(Path::new(NULL_DEVICE))?;
         lock_copy(&copy)?;
         let same = format!("/proc/self/fd/{}", copy.as_raw_fd());
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;

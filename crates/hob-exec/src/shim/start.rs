@@ -204,6 +204,7 @@ fn in_bubblewrap(
     run.command.arg("--json-status-fd").arg(number(&tells));
     run.handed.push(tells);
     run.status = Some(File::from(hears));
+    run.walls = Box::new(read_only::lock_devices);
     run.command.arg("--");
     if let Some(network) = network {
         let inside = own_network::before_program(network)?;

@@ -7,6 +7,7 @@
 
 use crate::order::{Ended, Usage};
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::thread::UnshareFlags;
 use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
@@ -107,12 +108,12 @@ fn milliseconds(time: libc::timeval) -> u64 {
     seconds.saturating_mul(1000).saturating_add(micros / 1000)
 }
 
-/// User and mount namespaces of its own for this process.
-pub(super) fn unshare_mounts() -> io::Result<()> {
-    use rustix::thread::UnshareFlags;
-    // SAFETY: the descriptor table stays shared as it is; the calling process has one thread.
+/// Namespaces of its own for this process.
+pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
+    // SAFETY: the callers name namespaces only, so the descriptor table stays shared as it is; the
+    // calling process has one thread.
     unsafe {
-        rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+        rustix::thread::unshare_unsafe(namespaces)?;
     }
     Ok(())
 }
