@@ -42,6 +42,10 @@ pub(super) fn furnish(policy: &Policy, limits: &Limits) -> io::Result<()> {
         make_mount_point(held, path)?;
         let source = format!("/proc/self/fd/{}", held.as_raw_fd());
         rustix::mount::mount_bind_recursive(source, path)?;
+        // The run may write to all of its own `/tmp`, so what it may only read must be so itself.
+        if !policy.write.contains(path) {
+            read_only(path)?;
+        }
     }
     for folder in between(policy) {
         rustix::mount::mount_bind_recursive(folder, folder)?;

@@ -105,7 +105,7 @@ fn trial(level: Level, bubblewrap: Option<&Path>, namespaces: bool) -> Result<()
         stdout: null()?,
         stderr: tells,
     };
-    let started = start::start(&order, order.policy.as_ref(), None, pipes);
+    let started = start::start(&order, order.policy.as_ref(), None, None, pipes);
     let started = started.map_err(|error| error.to_string())?;
     let outcome = outcome(started.pid);
     if let Some(scratch) = started.scratch {

@@ -3,6 +3,7 @@
 //! Invariant: between the fork and the program stands every wall of the level; if one fails, the
 //! program never runs and the failure has a sentence.
 
+use super::bound_files::Watch;
 use super::{bound_files, bubblewrap, cage, cage::Cage, landlock, limits, namespace, seccomp, sys};
 use crate::error::ExecError;
 use crate::level::{Bound, Level};
@@ -21,6 +22,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Said when a script is not the approved one any more.
+const REPLACED: &str = "its script was replaced after it was approved; nothing was run";
 /// What a sentence about a failed start may be.
 const TROUBLE_BYTES_MAX: u64 = 4096;
 /// A program's files are made as a person's are; the daemon's own are private.
@@ -41,6 +44,8 @@ pub(super) struct Started {
     pub(super) status: Option<File>,
     /// A folder to remove afterwards.
     pub(super) scratch: Option<PathBuf>,
+    /// A byte in it lets the program begin, once its sandbox stands.
+    pub(super) gate: Option<File>,
 }
 
 /// Starts the program. `policy` is the order's own, with placeholders in it.
@@ -48,6 +53,7 @@ pub(super) fn start(
     order: &Order,
     policy: Option<&Policy>,
     cage: Option<&Cage>,
+    scripts: Option<&Watch>,
     pipes: Pipes,
 ) -> Result<Started, ExecError> {
     let failed = |error: io::Error| ExecError::Start(error.to_string());
@@ -63,7 +69,7 @@ pub(super) fn start(
     )?;
     let mut run = match (order.level, policy) {
         (Level::Bubblewrap, Some(policy)) => in_bubblewrap(order, policy, &program),
-        (Level::Landlock, Some(policy)) => in_landlock(order, policy, &program),
+        (Level::Landlock, Some(policy)) => in_landlock(order, policy, scripts, &program),
         (Level::None, None) => Ok(Run::bare(order, &program)),
         _ => Err(io::Error::other("the order contradicts itself")),
     }
@@ -81,6 +87,7 @@ pub(super) fn start(
             pid: i32::try_from(child.id()).unwrap_or(i32::MAX),
             status: run.status,
             scratch: run.scratch,
+            gate: run.gate,
         }),
         Err(error) => {
             let mut trouble = String::new();
@@ -106,6 +113,7 @@ struct Run {
     walls: Box<dyn FnMut() -> io::Result<()> + Send + Sync>,
     status: Option<File>,
     scratch: Option<PathBuf>,
+    gate: Option<File>,
 }
 
 impl Run {
@@ -123,6 +131,7 @@ impl Run {
             walls: Box::new(|| Ok(())),
             status: None,
             scratch: None,
+            gate: None,
         }
     }
 
@@ -192,12 +201,23 @@ fn in_bubblewrap(order: &Order, policy: &Policy, program: &Path) -> io::Result<R
     run.command.arg("--json-status-fd").arg(number(&tells));
     run.handed.push(tells);
     run.status = Some(File::from(hears));
+    if !policy.bound_files.is_empty() {
+        let (waits, opens) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        run.command.arg("--block-fd").arg(number(&waits));
+        run.handed.push(waits);
+        run.gate = Some(File::from(opens));
+    }
     run.command.arg("--").arg(program);
     run.command.args(order.argv.iter().skip(1));
     Ok(run)
 }
 
-fn in_landlock(order: &Order, policy: &Policy, program: &Path) -> io::Result<Run> {
+fn in_landlock(
+    order: &Order,
+    policy: &Policy,
+    scripts: Option<&Watch>,
+    program: &Path,
+) -> io::Result<Run> {
     let mut run = Run::of(program, order);
     run.command.args(order.argv.iter().skip(1));
     let scratch = if order.namespaces {
@@ -213,11 +233,18 @@ fn in_landlock(order: &Order, policy: &Policy, program: &Path) -> io::Result<Run
         unix: policy.unix_sockets,
     })?;
     let (order, policy) = (order.clone(), policy.clone());
+    let mut scripts = scripts.map(Watch::for_child).transpose()?;
     run.walls = Box::new(move || {
         if order.namespaces {
             namespace::enter()?;
             namespace::furnish(&policy, &order.limits)?;
             bound_files::mount(&policy)?;
+        }
+        if scripts
+            .as_mut()
+            .is_some_and(|watch| !watch.wait_until_quiet())
+        {
+            return Err(io::Error::other(REPLACED));
         }
         rustix::process::chdir(&order.cwd)?;
         drop_capabilities()?;

@@ -189,8 +189,6 @@ fn swap(script: &Path, by_rename: bool, stop: &AtomicBool) {
         } else {
             fs::write(script, text).expect("written");
         }
-        std::thread::sleep(Duration::from_micros(
-            (round % 7) * 400
-        ));
+        std::thread::sleep(Duration::from_micros((round % 7) * 400));
     }
 }
