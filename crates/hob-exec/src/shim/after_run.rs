@@ -66,12 +66,14 @@ pub(super) fn inspect(policy: &Policy) -> LeftBehind {
             suspects, created, ..
         } = inspector;
         left.created.extend(created);
-        // What is inside another suspect is renamed first.
-        for path in suspects.into_iter().rev() {
-            if let Some(found) = check(root, path) {
-                left.quarantined.push(found);
-            }
-        }
+        // One may lead to another, so all are looked at before any is renamed; what is inside
+        // another is renamed first.
+        let found = suspects
+            .into_iter()
+            .filter_map(|path| Suspect::check(root, path));
+        let found: Vec<Suspect> = found.collect();
+        left.quarantined
+            .extend(found.into_iter().rev().map(Suspect::rename));
     }
     left.created.truncate(NAMED_MAX);
     left
@@ -122,29 +124,48 @@ fn is_git(step: Component<'_>) -> bool {
     step.as_os_str().eq_ignore_ascii_case(".git")
 }
 
-/// Renames a repository if it would run a program.
-fn check(root: &Path, path: PathBuf) -> Option<Quarantined> {
-    let top = open_folder(root).ok()?;
-    if path == root {
-        // The workspace itself keeps its name; without `HEAD` git takes it for no repository.
-        let reason = repository(&top, Path::new(""), POINTERS_MAX)?;
-        let renamed = rename(&top, OsStr::new("HEAD")).map(|new| path.join(new));
-        return Some(Quarantined {
-            path: path.join("HEAD"),
-            renamed,
+/// A repository that would run a program.
+struct Suspect {
+    /// The folder its name is in.
+    parent: OwnedFd,
+    path: PathBuf,
+    name: OsString,
+    reason: String,
+}
+
+impl Suspect {
+    fn check(root: &Path, path: PathBuf) -> Option<Suspect> {
+        let top = open_folder(root).ok()?;
+        if path == root {
+            // The workspace itself keeps its name; without `HEAD` git takes it for no repository.
+            let reason = repository(&top, Path::new(""), POINTERS_MAX)?;
+            return Some(Suspect {
+                parent: top,
+                path: path.join("HEAD"),
+                name: "HEAD".into(),
+                reason,
+            });
+        }
+        let parent = path.parent()?.strip_prefix(root).ok()?.to_owned();
+        let name = path.file_name()?.to_owned();
+        let handle = open_below(&top, &parent).ok()?;
+        let reason = would_run(&top, &parent, &handle, &name)?;
+        Some(Suspect {
+            parent: handle,
+            path,
+            name,
             reason,
-        });
+        })
     }
-    let parent = path.parent()?.strip_prefix(root).ok()?.to_owned();
-    let name = path.file_name()?.to_owned();
-    let parent_handle = open_below(&top, &parent).ok()?;
-    let reason = would_run(&top, &parent, &parent_handle, &name)?;
-    let renamed = rename(&parent_handle, &name).map(|new| path.with_file_name(new));
-    Some(Quarantined {
-        path,
-        renamed,
-        reason,
-    })
+
+    fn rename(self) -> Quarantined {
+        let renamed = rename(&self.parent, &self.name);
+        Quarantined {
+            renamed: renamed.map(|new| self.path.with_file_name(new)),
+            path: self.path,
+            reason: self.reason,
+        }
+    }
 }
 
 /// What a repository would run; none for an ordinary one.

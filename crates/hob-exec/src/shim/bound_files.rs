@@ -1,12 +1,14 @@
 //! Files that have approved bytes for one run: the bytes are mounted read-only over the file's
 //! path. A mount goes away when somebody outside the run puts another file in the place of the one
-//! below it, so every name on the way there is watched, and the run is ended when one is replaced.
+//! below it, so every name on the way there is watched: a program starts only after a short time in
+//! which none was replaced, and it is killed when one is.
 //!
 //! Invariants: the watch begins before the mounts are made; writing into the file outside of the
 //! run changes nothing in it; a file that cannot be watched is not run.
 
 use super::{namespace, read_only};
 use crate::plan::{BoundFile, Policy};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -24,6 +26,9 @@ use std::time::{Duration, Instant};
 
 /// As many links as the kernel follows.
 const LINKS_MAX: usize = 40;
+/// How long the names must stay as they are before the program starts, counted from the beginning
+/// of the watch: whoever swaps files again and again is noticed before anything ran.
+const QUIET: Duration = Duration::from_millis(20);
 /// How long a file that is opened right at the start is watched: it is open long before.
 const AT_START: Duration = Duration::from_secs(10);
 const EVENT_BUFFER_BYTES: usize = 16 * 1024;
@@ -85,6 +90,8 @@ pub(super) struct Watch {
     names: BTreeMap<i32, BTreeSet<OsString>>,
     /// Each file with the device and inode that were below the mount.
     files: Vec<(PathBuf, (u64, u64))>,
+    /// The program starts no sooner.
+    starts_at: Instant,
     until: Option<Instant>,
     is_replaced: bool,
 }
@@ -107,6 +114,7 @@ impl Watch {
             events: inotify::init(flags).map_err(refused)?,
             names: BTreeMap::new(),
             files: Vec::new(),
+            starts_at: Instant::now() + QUIET,
             until: opens_at_start.then(|| Instant::now() + AT_START),
             is_replaced: false,
         };
@@ -123,6 +131,34 @@ impl Watch {
             watch.files.push((lies, (found.dev(), found.ino())));
         }
         Ok(Some(watch))
+    }
+
+    /// The same watch for the forked child, which reads the same events.
+    pub(super) fn for_child(&self) -> io::Result<Watch> {
+        Ok(Watch {
+            events: self.events.try_clone()?,
+            names: self.names.clone(),
+            files: self.files.clone(),
+            starts_at: self.starts_at,
+            until: self.until,
+            is_replaced: self.is_replaced,
+        })
+    }
+
+    /// Waits until the program may start; false if a file was replaced meanwhile.
+    pub(super) fn wait_until_quiet(&mut self) -> bool {
+        loop {
+            if self.is_replaced() {
+                return false;
+            }
+            let left = self.starts_at.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let mut waits = [PollFd::new(&self.events, PollFlags::IN)];
+            let timeout = Timespec::try_from(left).ok();
+            let _ = rustix::event::poll(&mut waits, timeout.as_ref());
+        }
     }
 
     /// What the watch waits with.

@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::Signal;
-use std::io::{self, IoSliceMut, Read};
+use std::io::{self, IoSliceMut, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -122,7 +122,8 @@ impl Keeper {
         }
         let counted = order.processes == Bound::Cgroup;
         let cage = Cage::make(counted.then_some(order.limits.processes));
-        let started = start::start(&order, order.policy.as_ref(), cage.as_ref(), pipes);
+        let policy = order.policy.as_ref();
+        let started = start::start(&order, policy, cage.as_ref(), scripts.as_ref(), pipes);
         let started = match started {
             Ok(started) => started,
             Err(error) => {
@@ -153,7 +154,21 @@ impl Keeper {
             scripts,
         };
         keeper.had_room = keeper.has_room();
+        keeper.open_gate();
         Ok(keeper)
+    }
+
+    /// Lets the program begin, unless its script was replaced: then it is ended behind the gate.
+    fn open_gate(&mut self) {
+        let Some(watch) = &mut self.scripts else {
+            return;
+        };
+        if watch.wait_until_quiet()
+            && let Some(mut gate) = self.started.gate.take()
+        {
+            // A sandbox that failed to stand does not read it.
+            let _ = gate.write_all(b"\n");
+        }
     }
 
     fn keep(mut self) -> Report {
@@ -249,6 +264,10 @@ impl Keeper {
     /// Ends every descendant: politely for the time of grace, then at once.
     fn end(&mut self, cause: Cause) {
         let polite = !matches!(cause, Cause::Processes | Cause::Replaced);
+        if cause == Cause::Replaced {
+            // At once: it may be about to read what nobody approved.
+            tree::signal(&[self.started.pid], Signal::KILL);
+        }
         let until = Instant::now() + Duration::from_millis(self.order.grace_ms);
         if polite {
             let spared = self.is_bubblewrapped().then_some(self.started.pid);

@@ -102,7 +102,7 @@ fn trial(level: Level, bubblewrap: Option<&Path>) -> Result<(), String> {
         stderr: tells,
         network: None,
     };
-    let started = start::start(&order, order.policy.as_ref(), None, pipes);
+    let started = start::start(&order, order.policy.as_ref(), None, None, pipes);
     let started = started.map_err(|error| error.to_string())?;
     let outcome = outcome(started.pid);
     if outcome == Some(Ended::Code(0)) {

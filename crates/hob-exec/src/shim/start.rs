@@ -3,6 +3,7 @@
 //! Invariant: between the fork and the program stands every wall of the level; if one fails, the
 //! program never runs and the failure has a sentence.
 
+use super::bound_files::Watch;
 use super::{
     bound_files, bubblewrap, cage, cage::Cage, landlock, limits, namespace, own_network, read_only,
     seccomp, sys,
@@ -24,6 +25,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Said when a script is not the approved one any more.
+const REPLACED: &str = "its script was replaced after it was approved; nothing was run";
 /// What a sentence about a failed start may be.
 const TROUBLE_BYTES_MAX: u64 = 4096;
 /// A program's files are made as a person's are; the daemon's own are private.
@@ -43,6 +46,8 @@ pub(super) struct Started {
     pub(super) pid: i32,
     /// What bubblewrap says about its sandbox.
     pub(super) status: Option<File>,
+    /// A byte in it lets the program begin, once its sandbox stands.
+    pub(super) gate: Option<File>,
 }
 
 /// Starts the program. `policy` is the order's own, with placeholders in it.
@@ -50,6 +55,7 @@ pub(super) fn start(
     order: &Order,
     policy: Option<&Policy>,
     cage: Option<&Cage>,
+    scripts: Option<&Watch>,
     mut pipes: Pipes,
 ) -> Result<Started, ExecError> {
     let failed = |error: io::Error| ExecError::Start(error.to_string());
@@ -71,7 +77,7 @@ pub(super) fn start(
     )?;
     let mut run = match (order.level, policy) {
         (Level::Bubblewrap, Some(policy)) => in_bubblewrap(order, policy, &program, network),
-        (Level::Landlock, Some(policy)) => in_landlock(order, policy, &program, network),
+        (Level::Landlock, Some(policy)) => in_landlock(order, policy, scripts, &program, network),
         (Level::None, None) => Ok(Run::bare(order, &program)),
         _ => Err(io::Error::other("the order contradicts itself")),
     }
@@ -92,6 +98,7 @@ pub(super) fn start(
         Ok(child) => Ok(Started {
             pid: i32::try_from(child.id()).unwrap_or(i32::MAX),
             status: run.status,
+            gate: run.gate,
         }),
         Err(error) => {
             let mut trouble = String::new();
@@ -113,6 +120,7 @@ struct Run {
     handed: Vec<OwnedFd>,
     walls: Box<dyn FnMut() -> io::Result<()> + Send + Sync>,
     status: Option<File>,
+    gate: Option<File>,
 }
 
 impl Run {
@@ -129,6 +137,7 @@ impl Run {
             handed: Vec::new(),
             walls: Box::new(|| Ok(())),
             status: None,
+            gate: None,
         }
     }
 
@@ -204,6 +213,12 @@ fn in_bubblewrap(
     run.command.arg("--json-status-fd").arg(number(&tells));
     run.handed.push(tells);
     run.status = Some(File::from(hears));
+    if !policy.bound_files.is_empty() {
+        let (waits, opens) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        run.command.arg("--block-fd").arg(number(&waits));
+        run.handed.push(waits);
+        run.gate = Some(File::from(opens));
+    }
     run.walls = Box::new(read_only::lock_devices);
     run.command.arg("--");
     if let Some(network) = network {
@@ -219,6 +234,7 @@ fn in_bubblewrap(
 fn in_landlock(
     order: &Order,
     policy: &Policy,
+    scripts: Option<&Watch>,
     program: &Path,
     network: Option<OwnedFd>,
 ) -> io::Result<Run> {
@@ -230,12 +246,19 @@ fn in_landlock(
         unix: policy.unix_sockets,
     })?;
     let (order, policy) = (order.clone(), policy.clone());
+    let mut scripts = scripts.map(Watch::for_child).transpose()?;
     run.walls = Box::new(move || {
         namespace::enter()?;
         namespace::furnish(&policy, &order.limits)?;
         bound_files::mount(&policy)?;
         if let Some(network) = &network {
             own_network::enter(network)?;
+        }
+        if scripts
+            .as_mut()
+            .is_some_and(|watch| !watch.wait_until_quiet())
+        {
+            return Err(io::Error::other(REPLACED));
         }
         rustix::process::chdir(&order.cwd)?;
         drop_capabilities()?;

@@ -199,7 +199,7 @@ fn declared_tiers(court: &mut Court, outsider: &Outsider, found: &mut Found) {
         })
     };
     let rings = [("ring", json!({ "of": "door" }))];
-    let mut rung = |court: &mut Court, more: &Value| {
+    let rung = |court: &mut Court, more: &Value| {
         let before = outsider.calls();
         let ran = court.run(more, &rings, |_, _| Some(false));
         (outsider.calls() - before, ran.questions.len())
