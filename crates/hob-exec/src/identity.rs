@@ -17,13 +17,32 @@ use std::path::{Path, PathBuf};
 
 /// Entries looked at for second names; more are a refusal.
 const ENTRIES_MAX: usize = 100_000;
-/// How deep hob's home is looked through: its databases, tokens, keys and settings lie above that,
-/// its blobs and the data of services below.
-const HOME_DEPTH_MAX: usize = 2;
-const DEPTH_MAX: usize = 64;
-/// Content named by its digest. Git and its helpers link these between clones on purpose, and
-/// nothing in them is run or read as a setting.
-const CONTENT_FOLDER: &str = "objects";
+
+/// A kind of place that is looked through for second names.
+struct LinkCheck {
+    depth_max: usize,
+    /// A folder of content named by its digest, which is passed over: there can be very many, and
+    /// nothing in it is run, read as a setting, or a key.
+    content: &'static str,
+    is: &'static str,
+    could: &'static str,
+}
+
+const PROTECTED: LinkCheck = LinkCheck {
+    depth_max: 64,
+    // Git and its helpers link these between clones on purpose.
+    content: "objects",
+    is: "is protected",
+    could: "change it",
+};
+
+/// Databases, tokens, keys and settings lie in the first two levels, the data of services below.
+const HIDDEN: LinkCheck = LinkCheck {
+    depth_max: 2,
+    content: "blobs",
+    is: "belongs to hob",
+    could: "read it",
+};
 
 /// Adds the other names to a policy whose paths are canonical.
 pub(crate) fn settle(policy: &mut Policy) -> Result<(), ExecError> {
@@ -52,17 +71,16 @@ fn refuse_hard_links(policy: &Policy) -> Result<(), ExecError> {
     let mut entries = 0;
     let in_root = |path: &&PathBuf| policy.write.iter().any(|root| path.starts_with(root));
     let protected = policy.protected.iter().filter(in_root);
-    let protected = protected.map(|path| (path, DEPTH_MAX, "is protected", "change"));
-    let hidden = policy.hidden.iter();
-    let hidden = hidden.map(|path| (path, HOME_DEPTH_MAX, "belongs to hob", "read"));
-    for (path, depth, what, deed) in protected.chain(hidden) {
-        let Some(file) = linked_file(path, depth, &mut entries)? else {
+    let protected = protected.map(|path| (path, PROTECTED));
+    let hidden = policy.hidden.iter().map(|path| (path, HIDDEN));
+    for (path, check) in protected.chain(hidden) {
+        let Some(file) = linked_file(path, &check, &mut entries)? else {
             continue;
         };
-        let file = file.display();
+        let (file, LinkCheck { is, could, .. }) = (file.display(), check);
         return Err(ExecError::Policy(format!(
-            "'{file}' {what} and has another name (a hard link), under which a command could \
-             {deed} it. Find it with `find / -xdev -samefile '{file}'` and remove it."
+            "'{file}' {is} and has another name (a hard link), under which a command could \
+             {could}. Find it with `find / -xdev -samefile '{file}'` and remove it."
         )));
     }
     Ok(())
@@ -71,7 +89,7 @@ fn refuse_hard_links(policy: &Policy) -> Result<(), ExecError> {
 /// The first file at or below a path that has more than one name.
 fn linked_file(
     path: &Path,
-    depth_max: usize,
+    check: &LinkCheck,
     entries: &mut usize,
 ) -> Result<Option<PathBuf>, ExecError> {
     let mut open = vec![(path.to_owned(), 0)];
@@ -88,8 +106,8 @@ fn linked_file(
             continue;
         };
         if found.is_dir() {
-            let is_content = depth > 0 && path.file_name() == Some(OsStr::new(CONTENT_FOLDER));
-            if depth < depth_max && !is_content {
+            let is_content = depth > 0 && path.file_name() == Some(OsStr::new(check.content));
+            if depth < check.depth_max && !is_content {
                 let below = std::fs::read_dir(&path).into_iter().flatten().flatten();
                 open.extend(below.map(|entry| (entry.path(), depth + 1)));
             }

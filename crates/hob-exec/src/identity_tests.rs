@@ -66,10 +66,13 @@ fn a_secret_under_a_protected_name_is_refused() {
 }
 
 #[test]
-fn objects_that_a_clone_shares_are_no_reason() {
+fn content_named_by_its_digest_is_no_reason() {
     let (_all, work, home) = folders();
     let shared = work.join("shared");
     fs::hard_link(work.join(".git/objects/ab/cd"), &shared).expect("linked");
+    let blob = home.join("blobs/digest");
+    fs::write(&blob, "content").expect("written");
+    fs::hard_link(&blob, work.join("copy")).expect("linked");
     assert_eq!(refuse_hard_links(&policy(&work, &home)), Ok(()));
     let mut outside = policy(&work, &home);
     outside.write.clear();

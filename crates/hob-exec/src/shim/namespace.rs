@@ -8,6 +8,7 @@
 use super::{read_only, sys};
 use crate::plan::{Limits, Policy};
 use rustix::fd::OwnedFd;
+use rustix::fs::FileType;
 use rustix::mount::MountFlags;
 use rustix::thread::UnshareFlags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +39,7 @@ pub(super) fn furnish(policy: &Policy, limits: &Limits) -> io::Result<()> {
         tmpfs(&folder, &format!("size={},mode=1777", limits.tmp_bytes))?;
     }
     for (path, copy) in &granted {
-        // Only in the run's own folders it can be missing.
-        std::fs::create_dir_all(path)?;
+        make_room(copy, path)?;
         read_only::attach(copy, path)?;
     }
     for folder in between(policy) {
@@ -100,6 +100,18 @@ fn hold_granted(policy: &Policy) -> io::Result<BTreeMap<&Path, OwnedFd>> {
         held.insert(path.as_path(), read_only::copy_of(path)?);
     }
     Ok(held)
+}
+
+/// Makes what a tree is shown on; only in the run's own folders it can be missing.
+fn make_room(copy: &OwnedFd, path: &Path) -> io::Result<()> {
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Ok(());
+    }
+    if FileType::from_raw_mode(rustix::fs::fstat(copy)?.st_mode).is_dir() {
+        return std::fs::create_dir_all(path);
+    }
+    std::fs::create_dir_all(path.parent().unwrap_or(path))?;
+    std::fs::File::create(path).map(drop)
 }
 
 fn tmpfs(path: &Path, options: &str) -> io::Result<()> {
