@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Files that no tool changes, not even with a yes.
-const PROTECTED: [&str; 12] = [
+const PROTECTED: [&str; 16] = [
     ".bashrc",
     ".profile",
     ".zshrc",
     ".xprofile",
-    ".envrc",
     ".git/hooks/post-commit",
     ".config/autostart/evil.desktop",
     ".config/systemd/user/evil.service",
@@ -23,16 +22,17 @@ const PROTECTED: [&str; 12] = [
     ".config/hob/config.toml",
     ".local/share/hob/identity.md",
     ".ssh/authorized_keys",
-];
-
-/// Files that run, or speak to a model, in some other way: each needs a yes.
-const ASKED: [&str; 12] = [
-    "crontab.txt",
     ".vimrc",
     ".tmux.conf",
     ".config/nvim/init.lua",
     ".local/bin/ls",
     ".local/share/applications/evil.desktop",
+];
+
+/// Files that run, or speak to a model, in some other way: each needs a yes.
+const ASKED: [&str; 8] = [
+    "crontab.txt",
+    ".envrc",
     ".vscode/tasks.json",
     ".husky/pre-commit",
     ".github/workflows/evil.yml",
