@@ -151,7 +151,10 @@ impl Reader<'_> {
         }
         let name = String::from_utf8_lossy(&name).into_owned();
         // The old form `[section.part]`.
-        self.section = name.split('.').next().unwrap_or_default().to_owned();
+        name.split('.')
+            .next()
+            .unwrap_or_default()
+            .clone_into(&mut self.section);
         Ok(())
     }
 

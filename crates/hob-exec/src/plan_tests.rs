@@ -28,11 +28,11 @@ fn the_home_folder_as_a_root_is_read_only_but_for_what_is_in_it() {
     for folder in ["work", ".config/app", "bin"] {
         std::fs::create_dir_all(home.join(folder)).expect("made");
     }
-    let policy = Policy::workspace(&[home.clone()], Some(&home), Vec::new());
+    let policy = Policy::workspace(std::slice::from_ref(&home), Some(&home), Vec::new());
     assert_eq!(policy.write, [home.join("work")]);
     assert!(policy.protected.is_empty(), "no placeholder is needed");
     let link = around.path().join("work/link");
     std::os::unix::fs::symlink(&home, &link).expect("made");
-    let linked = Policy::workspace(&[home.clone()], Some(&link), Vec::new());
+    let linked = Policy::workspace(std::slice::from_ref(&home), Some(&link), Vec::new());
     assert_eq!(linked.write, [home.join("work")], "through a link");
 }

@@ -213,15 +213,15 @@ pub(crate) fn protection_of(real: &Path, below_home: Option<&Path>) -> Option<Pr
 
 /// Whether something of this name can be protected at all; cheap, for walks over many names.
 pub(crate) fn may_be_protected(name: &[u8]) -> bool {
-    if name.starts_with(b".") {
-        return true;
-    }
     const PLAIN: &[&str] = &[
         "bin",
         "launchagents",
         "sitecustomize.py",
         "usercustomize.py",
     ];
+    if name.starts_with(b".") {
+        return true;
+    }
     // What lies in a dot folder has any name, and so does a Python's folder.
     let last_steps = FOLDERS.iter().chain(HOME).chain(ASKED);
     let last_steps = last_steps.filter_map(|entry| entry.rsplit_once('/'));

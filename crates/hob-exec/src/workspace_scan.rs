@@ -206,6 +206,10 @@ fn read(
 
 /// What git looks for when it asks whether a folder is a repository.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says whether one name was seen; any of them can be without the others"
+)]
 struct RepositoryMarks {
     head: bool,
     objects: bool,

@@ -40,7 +40,8 @@ impl PeerCheck {
             return false;
         };
         let check = self.clone();
-        self.log(self.looked_up(move || check.check_tcp(peer, ours)).await)
+        let checked = self.looked_up(move || check.check_tcp(peer, ours)).await;
+        self.log(&checked)
     }
 
     /// Whether the program behind a connection to a unix socket may use the listener.
@@ -58,7 +59,7 @@ impl PeerCheck {
             }
             Err(failure) => Err(failure.to_string()),
         };
-        self.log(checked)
+        self.log(&checked)
     }
 
     async fn looked_up(
@@ -70,8 +71,8 @@ impl PeerCheck {
         checked.unwrap_or_else(|failure| Err(failure.to_string()))
     }
 
-    fn log(&self, checked: Result<(), String>) -> bool {
-        if let Err(reason) = &checked {
+    fn log(&self, checked: &Result<(), String>) -> bool {
+        if let Err(reason) = checked {
             let listener = self.listener;
             tracing::warn!(listener, "a connection was refused: {reason}");
         }

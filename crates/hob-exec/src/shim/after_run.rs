@@ -72,11 +72,28 @@ pub(super) fn inspect(policy: &Policy) -> LeftBehind {
             .into_iter()
             .filter_map(|path| Suspect::check(root, path));
         let found: Vec<Suspect> = found.collect();
-        left.quarantined
-            .extend(found.into_iter().rev().map(Suspect::rename));
+        let mut renamed: Vec<Quarantined> = found.into_iter().rev().map(Suspect::rename).collect();
+        follow_outer_renames(&mut renamed);
+        left.quarantined.extend(renamed);
     }
     left.created.truncate(NAMED_MAX);
     left
+}
+
+/// What lies inside another was renamed first and moved with it: its new path says so.
+fn follow_outer_renames(renamed: &mut [Quarantined]) {
+    for at in 0..renamed.len() {
+        let (inner, outer) = renamed.split_at_mut(at + 1);
+        let inner = &mut inner[at];
+        for outer in outer {
+            let Some((path, new)) = inner.renamed.as_ref().zip(outer.renamed.as_ref()) else {
+                continue;
+            };
+            if let Ok(below) = path.strip_prefix(&outer.path) {
+                inner.renamed = Some(new.join(below));
+            }
+        }
+    }
 }
 
 /// The walk: what the run can have made of git repositories and of files that start something.

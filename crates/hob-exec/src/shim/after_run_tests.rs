@@ -157,7 +157,7 @@ fn what_was_there_before_is_left_alone_and_new_autostart_files_are_named() {
     work.put("node_modules/a/.github/workflows/x.yml", "x");
     work.put(".github/workflows/x.yml", "x");
     let root = work.root();
-    let mut policy = Policy::workspace(&[root.clone()], None, Vec::new());
+    let mut policy = Policy::workspace(std::slice::from_ref(&root), None, Vec::new());
     policy
         .protected
         .extend([root.join("old/.git"), root.join(".envrc")]);

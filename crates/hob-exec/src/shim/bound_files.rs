@@ -182,12 +182,13 @@ impl Watch {
         while let Ok(event) = reader.next() {
             let flags = event.events();
             was_full |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
-            let named = event
+            let changed = event
                 .file_name()
                 .map(|name| OsStr::from_bytes(name.to_bytes()));
-            let names = self.names.get(&event.wd());
-            let is_watched = |name: &OsStr| names.is_some_and(|names| names.contains(name));
-            self.is_replaced |= flags.contains(ReadFlags::IGNORED) || named.is_some_and(is_watched);
+            let watched = self.names.get(&event.wd());
+            let is_watched = |name: &OsStr| watched.is_some_and(|names| names.contains(name));
+            self.is_replaced |=
+                flags.contains(ReadFlags::IGNORED) || changed.is_some_and(is_watched);
         }
         // Events were lost, so the files themselves are looked at.
         self.is_replaced |= was_full && self.files.iter().any(|(path, id)| !is_same(path, *id));

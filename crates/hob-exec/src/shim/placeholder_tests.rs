@@ -7,6 +7,22 @@ fn policy(root: &Path) -> Policy {
     Policy::workspace(&[root.to_owned()], None, Vec::new())
 }
 
+/// A writable folder in which what starts by itself is protected.
+fn home_policy(home: &Path, hidden: Vec<PathBuf>) -> Policy {
+    let mut policy = Policy::workspace(&[home.to_owned()], None, hidden);
+    let names = [
+        ".profile",
+        ".bashrc",
+        ".gitconfig",
+        ".ssh",
+        ".config/autostart",
+        ".config/systemd",
+        ".local/bin",
+    ];
+    policy.protected.extend(names.map(|name| home.join(name)));
+    policy
+}
+
 #[test]
 fn the_last_holder_removes_it() {
     let root = tempfile::tempdir().expect("a folder");
@@ -74,7 +90,7 @@ fn a_plain_home_is_as_it_was_afterwards() {
     let root = tempfile::tempdir().expect("a folder");
     let home = root.path();
     let hidden = vec![home.join(".config/hob"), home.join(".local/share/hob")];
-    let mut policy = Policy::workspace(&[home.to_owned()], Some(home), hidden);
+    let mut policy = home_policy(home, hidden);
     let made = Placeholders::make(&mut policy).expect("no parent is needed");
     for (name, is_file) in [
         (".profile", true),
@@ -99,7 +115,7 @@ fn a_plain_home_is_as_it_was_afterwards() {
 fn two_runs_at_once_leave_nothing_either() {
     let root = tempfile::tempdir().expect("a folder");
     let home = root.path();
-    let policy = || Policy::workspace(&[home.to_owned()], Some(home), vec![home.join(".x/hob")]);
+    let policy = || home_policy(home, vec![home.join(".x/hob")]);
     let (mut one, mut other) = (policy(), policy());
     let first = Placeholders::make(&mut one).expect("made");
     let second = Placeholders::make(&mut other).expect("held");
@@ -125,7 +141,7 @@ fn a_failure_leaves_nothing() {
 fn what_a_killed_shim_left_is_removed_by_the_next_run() {
     let root = tempfile::tempdir().expect("a folder");
     let home = root.path();
-    let policy = || Policy::workspace(&[home.to_owned()], Some(home), Vec::new());
+    let policy = || home_policy(home, Vec::new());
     drop(Placeholders::make(&mut policy()).expect("made"));
     assert!(names(home).len() > 5, "control: nobody removed them");
     // As one is between its making and its stamp.
@@ -141,10 +157,10 @@ fn files_of_the_person_stay_however_empty() {
     let root = tempfile::tempdir().expect("a folder");
     let home = root.path();
     fs::write(home.join(".profile"), "").expect("written");
-    let read_only = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o444));
+    let read_only = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o444);
     fs::set_permissions(home.join(".profile"), read_only).expect("set");
     fs::create_dir(home.join(".ssh")).expect("made");
-    let mut policy = Policy::workspace(&[home.to_owned()], Some(home), Vec::new());
+    let mut policy = home_policy(home, Vec::new());
     let made = Placeholders::make(&mut policy).expect("made");
     // What is put into a placeholder from outside is the person's, too.
     fs::write(home.join(".bashrc"), "# mine").expect("written");

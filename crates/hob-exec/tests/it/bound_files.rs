@@ -100,6 +100,7 @@ async fn a_name_that_leads_elsewhere_is_not_run() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "it stands for another program")]
 async fn a_script_that_is_replaced_ends_the_run() {
     for rig in levels().await {
         let root = rig.work().canonicalize().expect("is there");

@@ -26,7 +26,7 @@ async fn run(rig: &Rig, act: &str, policy: &Policy) -> Arc<hob_exec::Exit> {
 async fn nothing_new_appears_at_the_top_of_a_home_folder() {
     for rig in levels().await {
         let home = lay_out(&rig);
-        let policy = Policy::workspace(&[home.clone()], Some(&home), Vec::new());
+        let policy = Policy::workspace(std::slice::from_ref(&home), Some(&home), Vec::new());
         for act in [
             "echo evil > .bash_aliases && echo GOT",
             "echo evil > .xsessionrc && echo GOT",
@@ -62,7 +62,7 @@ async fn nothing_new_appears_at_the_top_of_a_home_folder() {
         let expected = [".bashrc", ".config", "bin", "notes.txt", "old", "work"];
         assert_eq!(names, expected, "no placeholder is left");
         // The same acts work where the folder is not the home folder.
-        let plain = Policy::workspace(&[home.clone()], None, Vec::new());
+        let plain = Policy::workspace(std::slice::from_ref(&home), None, Vec::new());
         let exit = run(
             &rig,
             "echo x > .bash_aliases && echo x > new.txt && echo GOT",
@@ -79,7 +79,11 @@ async fn a_folder_above_the_home_folder_keeps_its_other_parts() {
         for folder in ["me/work", "other"] {
             fs::create_dir_all(above.join(folder)).expect("made");
         }
-        let policy = Policy::workspace(&[above.clone()], Some(&above.join("me")), Vec::new());
+        let policy = Policy::workspace(
+            std::slice::from_ref(&above),
+            Some(&above.join("me")),
+            Vec::new(),
+        );
         for act in [
             "touch me/.bash_aliases && echo GOT",
             "touch me/new && echo GOT",

@@ -106,9 +106,7 @@ impl Reader<'_> {
                 '$' => self.dollar(),
                 '`' => self.backquotes(),
                 '#' if self.word.is_none() => self.skip_comment(),
-                '~' if self.word.is_none()
-                    && matches!(self.peek(), Some('/') | None | Some(' ')) =>
-                {
+                '~' if self.word.is_none() && matches!(self.peek(), Some('/' | ' ') | None) => {
                     self.push_text(HOME);
                 }
                 '*' | '?' | '[' => {

@@ -162,12 +162,12 @@ impl Commands {
     pub fn new(
         spawner: Spawner,
         settings: watch::Receiver<Arc<Settings>>,
-        person_home: Option<PathBuf>,
+        person_home: Option<&Path>,
     ) -> Commands {
         Commands {
             spawner,
             settings,
-            person_home: person_home.as_deref().map(PersonHome::new),
+            person_home: person_home.map(PersonHome::new),
             web: None,
             owners: Owners::default(),
         }

@@ -71,14 +71,14 @@ pub(super) fn access(grant: NetworkGrant) -> NetworkAccess {
 pub(crate) fn parameters(before: &str) -> (Value, Value) {
     let network = json!({
         "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": ["host"] }],
-        "description": format!("{before}true: it needs the internet, through a proxy that is set in its environment; programs that ignore proxy settings (ssh, ping) have no network. \"host\": this machine's own network, services on it included; only if true cannot do. The person is asked."),
+        "description": format!("{before}true: the internet, through a proxy; programs that ignore proxy variables (ssh, ping) have no network. \"host\": this machine's own network; only if true cannot do."),
     });
     let hosts = json!({
         "type": "array",
         "items": { "type": "string" },
         "minItems": 1,
         "maxItems": HOSTS_MAX,
-        "description": format!("{before}with network true: the only hosts it reaches, such as example.org or *.example.org. Name them if you know them: the person is asked for less."),
+        "description": format!("{before}with network true: the only hosts it may reach, such as *.example.org."),
     });
     (network, hosts)
 }

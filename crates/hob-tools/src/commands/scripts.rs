@@ -301,8 +301,8 @@ impl Reader<'_> {
             return Err("is no plain file".to_owned());
         }
         let mut bytes = Vec::new();
-        let read = file.take(self.bytes_left + 1).read_to_end(&mut bytes);
-        if read.map_err(|error| failed(&error))? as u64 > self.bytes_left {
+        let length = file.take(self.bytes_left + 1).read_to_end(&mut bytes);
+        if length.map_err(|error| failed(&error))? as u64 > self.bytes_left {
             return Err(format!(
                 "is larger than the {SCRIPT_BYTES_MAX} bytes that are bound"
             ));

@@ -177,7 +177,7 @@ impl House<'_> {
     fn commands(&self, tasks: &Tasks, settings: watch::Receiver<Arc<Settings>>) -> Commands {
         let home = self.world.env.os("HOME").map(PathBuf::from);
         let web = Web::new(self.world.clock.clone());
-        Commands::new(self.spawner(tasks), settings, home).with_web(web)
+        Commands::new(self.spawner(tasks), settings, home.as_deref()).with_web(web)
     }
 
     /// How programs are run: by this very program as their shim. What the machine can enforce is

@@ -51,7 +51,7 @@ const LISTS: &[ComparedList] = &[
         method: "cron.list",
         list: "jobs",
         key: "id",
-        changing: &["next", "last", "failures", "running"],
+        changing: &["next", "last", "failures", "active"],
     },
     ComparedList {
         method: "cron.history",

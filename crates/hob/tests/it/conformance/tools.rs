@@ -123,7 +123,7 @@ async fn a_tool_is_run_by_who_may_control() {
 
     let holder = token(&house, "hands", "control");
     // The shared terminal is the person's own, by whichever way.
-    let typed = json!({ "command": "echo never" });
+    let typed = json!({ "action": "run", "command": "echo never" });
     let answer = run(&house, &holder, "terminal", typed).await;
     let message = refusal(&answer, 403, "FORBIDDEN");
     assert!(message.contains("admin"), "{message}");

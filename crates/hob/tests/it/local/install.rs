@@ -93,7 +93,7 @@ fn an_installation_goes_on_after_the_daemon_was_killed() {
     let (gate, seen) = (folder.path().join("gate"), folder.path().join("seen"));
     std::fs::write(&gate, "").expect("written");
     let script = format!(
-        "[ \"$3\" = download ] || exec {real} \"$@\"\n\
+        "[ \"$4\" = download ] || exec {real} \"$@\"\n\
          read line < \"$last/requirements.txt\"\n\
          echo \"$line\" >> {seen}\n\
          case $line in llm*) while [ -e {gate} ]; do sleep 0.05; done;; esac\n\
@@ -272,4 +272,31 @@ fn what_hob_did_not_install_it_does_not_remove() {
     let said = removed().stderr;
     assert!(said.contains("llm.toml"), "{said}");
     assert!(refused(&house).contains("CONFLICT"));
+}
+
+/// Python runs `usercustomize.py` of a person's own site folder whenever it starts, unless it is
+/// told not to. A command of a model could have planted it.
+#[test]
+fn planted_python_files_do_not_run_when_hob_looks_for_python() {
+    let house = builder().start();
+    let ran = house.work().join("ran");
+    let ask_site = "import site; print(site.getusersitepackages())";
+    let mut python = house.command_of("python3", &["-c", ask_site]);
+    let site = python.env("PATH", "/usr/bin:/bin").output().expect("runs");
+    let site = String::from_utf8(site.stdout).expect("a path");
+    let site = std::path::PathBuf::from(site.trim());
+    assert!(site.starts_with(house.home()), "{site:?}");
+    std::fs::create_dir_all(&site).expect("made");
+    let planted = format!("open({:?}, 'w').close()\n", ran.display().to_string());
+    std::fs::write(site.join("usercustomize.py"), planted).expect("written");
+
+    let plan = rpc(&house, "service.install", &json!({ "name": "llm" }));
+    assert_eq!(plan["plan"]["obstacle"], Value::Null, "{plan}");
+    begin(&house);
+    assert_eq!(installed(&house)["installed"], true);
+    assert!(!ran.exists(), "the planted file ran");
+
+    let mut python = house.command_of("python3", &["-c", "pass"]);
+    python.env("PATH", "/usr/bin:/bin").status().expect("runs");
+    assert!(ran.exists(), "control: Python runs it by itself");
 }

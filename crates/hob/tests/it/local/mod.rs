@@ -111,7 +111,7 @@ fn lies_there(house: &House) -> Vec<String> {
 fn python(folder: &Path, script: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.join("python3");
-    let greets = "[ \"$1\" = -c ] && { echo \"hob 3 11 pip $0\"; exit 0; }";
+    let greets = "[ \"$2\" = -c ] && { echo \"hob 3 11 pip $0\"; exit 0; }";
     let text = format!("#!/bin/sh\n{greets}\nfor last; do :; done\n{script}\n");
     std::fs::write(&path, text).expect("written");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");

@@ -54,7 +54,7 @@ pub(crate) fn without_model(pip: &str) -> (tempfile::TempDir, HouseBuilder) {
     let bin = tempfile::tempdir().expect("a folder");
     let python = bin.path().join("python3");
     let text = format!(
-        "#!/bin/sh\nif [ \"$1\" = -c ]; then echo hob 3 12 pip {}; exit 0; fi\n{pip}\n",
+        "#!/bin/sh\nif [ \"$2\" = -c ]; then echo hob 3 12 pip {}; exit 0; fi\n{pip}\n",
         python.display()
     );
     std::fs::write(&python, text).expect("a file");

@@ -62,8 +62,8 @@ fn f46_another_user_where_a_model_is_looked_for() {
     let ended = ask(&rig);
     assert!(ended.status.success(), "{ended:?}");
     assert!(ended.stderr.contains(&named), "{ended:?}");
-    let sent = theirs.seen();
-    assert!(sent.iter().any(|text| text.contains(SECRET)), "{sent:?}");
+    let asked = theirs.seen();
+    assert!(asked.iter().any(|text| text.contains(SECRET)), "{asked:?}");
     let ended = ask(&rig);
     assert!(ended.status.success(), "{ended:?}");
     assert!(!ended.stderr.contains("Asking"), "{ended:?}");
