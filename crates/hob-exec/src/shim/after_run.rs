@@ -177,6 +177,9 @@ impl Suspect {
 
     fn rename(self) -> Quarantined {
         let renamed = rename(&self.parent, &self.name);
+        if let Some(new) = &renamed {
+            take_head(&self.parent, new);
+        }
         Quarantined {
             renamed: renamed.map(|new| self.path.with_file_name(new)),
             path: self.path,
@@ -346,6 +349,22 @@ fn rename(parent: &OwnedFd, name: &OsStr) -> Option<OsString> {
         }
     }
     None
+}
+
+/// Renames `HEAD` in a renamed repository. Without it git takes the folder for no repository, under
+/// whatever name, and the next look finds none either. A `.git` that is a file or a link has none.
+fn take_head(parent: &OwnedFd, repository: &OsStr) {
+    let Ok(folder) = open_below(parent, Path::new(repository)) else {
+        return;
+    };
+    let Ok(entries) = std::fs::read_dir(proc_path(&folder)) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry.file_name().eq_ignore_ascii_case("HEAD") {
+            rename(&folder, &entry.file_name());
+        }
+    }
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {

@@ -42,9 +42,11 @@ impl Work {
         assert!(!left.is_incomplete);
         let shown = |found: &Quarantined| {
             let renamed = found.renamed.as_ref().expect("is renamed");
-            assert!(
-                fs::symlink_metadata(renamed).is_ok() && fs::symlink_metadata(&found.path).is_err()
+            let (is_there, is_gone) = (
+                fs::symlink_metadata(renamed).is_ok(),
+                fs::symlink_metadata(&found.path).is_err(),
             );
+            assert!(is_there && is_gone, "{found:?}: {is_there} {is_gone}");
             let below = found.path.strip_prefix(self.root()).expect("in it");
             below.display().to_string()
         };
@@ -130,6 +132,9 @@ fn repositories_that_run_programs_are_renamed() {
     ];
     assert_eq!(work.inspect(), expected);
     assert!(work.root().join("sub/.git/config").exists(), "it stays");
+    let head = work.root().join("config/.git.quarantined/HEAD.quarantined");
+    assert!(head.exists(), "nothing is lost");
+    assert_eq!(work.inspect(), [] as [String; 0], "once is enough");
     // The name that is taken gets a number, and nothing is replaced.
     work.repository("config/.git", EVIL);
     assert_eq!(work.inspect(), ["config/.git"]);
