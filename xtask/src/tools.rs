@@ -90,19 +90,28 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "xterm",
-        probe: Probe::Program(&["xterm"]),
+        probe: Probe::Flag {
+            program: "xterm",
+            flag: "-version",
+        },
         package: Package::Apt("xterm"),
         needed_by: "windows on terminals",
     },
     Tool {
         name: "Xvfb",
-        probe: Probe::Program(&["Xvfb"]),
+        probe: Probe::Flag {
+            program: "Xvfb",
+            flag: "-help",
+        },
         package: Package::Apt("xvfb"),
         needed_by: "windows on terminals",
     },
     Tool {
         name: "xwininfo",
-        probe: Probe::Program(&["xwininfo"]),
+        probe: Probe::Flag {
+            program: "xwininfo",
+            flag: "-version",
+        },
         package: Package::Apt("x11-utils"),
         needed_by: "windows on terminals",
     },

@@ -38,7 +38,7 @@ pub enum PromptFileError {
     #[error("{0} is a link and was not read. Put the text itself into the file.")]
     Link(String),
     #[error(
-        "{0} has a second name (a hard link) and was not read. Make it a file of its own: cp '{0}' '{0}.new' && mv '{0}.new' '{0}'"
+        "{0} has a second name (a hard link), so it may be a file from elsewhere. It was not read. If it is yours, replace it by a file of its own."
     )]
     HardLink(String),
     #[error("{0} is {1}, not a file, and was not read.")]

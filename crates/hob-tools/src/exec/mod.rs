@@ -22,6 +22,9 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
+/// What programs say of a file system that is read-only.
+const READ_ONLY: &str = "Read-only file system";
+
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
@@ -145,7 +148,9 @@ async fn try_run(work: Work, ground: &Ground) -> Result<Executed, Refused> {
     let spawned = commands.spawn(plan, errand.network().hosts()).await?;
     let exit = watch(&spawned.child, ground).await?;
     let mut answer = answer(&exit, deadline.as_millis(), spawned.report.as_ref());
-    if !exit.is_success() && errand.is_home(commands) {
+    // A line may go on after a refusal, so its exit code alone does not tell.
+    let was_refused = !exit.is_success() || exit.stderr.text().contains(READ_ONLY);
+    if was_refused && errand.is_home(commands) {
         append(&mut answer, &format!("({HOME_NOTE})"));
     }
     commands::left_behind(&mut answer, &exit.left_behind);

@@ -23,6 +23,8 @@ pub(super) struct Court {
     /// Asks and answers.
     pub(super) hand: Peer,
     runs: u64,
+    /// A folder of programs, removed with the court.
+    programs: Option<tempfile::TempDir>,
 }
 
 /// How a run ended, and what a person was asked on the way.
@@ -63,7 +65,21 @@ impl Court {
             ears,
             hand,
             runs: 0,
+            programs: None,
         }
+    }
+
+    /// The same where commands run at this level of the sandbox.
+    pub(super) fn open_at(sim: &Sim, level: &str) -> Court {
+        if level != "landlock" {
+            return Court::open(sim, "");
+        }
+        // Not in /tmp, of which every command has its own.
+        let programs = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let path = without_bubblewrap(programs.path());
+        let mut court = Court::open_with(sim, "", &[("PATH", &path)]);
+        court.programs = Some(programs);
+        court
     }
 
     pub(super) fn write(&self, path: &str, text: &str) {

@@ -18,6 +18,7 @@ mod protected;
 mod proxied;
 mod races;
 mod secrets;
+mod swapper;
 mod swaps;
 pub(super) mod tools;
 mod web;

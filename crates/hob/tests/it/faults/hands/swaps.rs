@@ -3,6 +3,7 @@
 
 use super::court::{Court, DONE, answer, obedient};
 use super::outsider::Outsider;
+use super::swapper::swapped_scripts;
 use crate::faults::trial::Trial;
 use hob_sim::Sim;
 use serde_json::{Value, json};
@@ -59,6 +60,13 @@ fn f71_approve_one_thing_run_another() {
     }
     tries += declarations(&sim, &mut runs);
     assert!(runs.is_empty(), "ran another thing: {runs:#?}");
+    let (approvals, ran) = swapped_scripts();
+    assert!(
+        approvals > 0,
+        "no script was approved while it was exchanged"
+    );
+    assert_eq!(ran, 0, "other bytes ran in {ran} of {approvals} approvals");
+    tries += approvals;
     trial.figure("swaps", tries);
     trial.figure("runs", runs.len());
     trial.figure("deceptions_shown", deceptions(&sim));

@@ -98,7 +98,7 @@ pub(super) fn call(peer: &mut Peer, workspace: &Path, name: &str, args: &Value) 
 }
 
 /// A search path to every program but bubblewrap; it lies where commands can see it.
-fn without_bubblewrap(workspace: &Path) -> String {
+pub(super) fn without_bubblewrap(workspace: &Path) -> String {
     let folder = workspace.join("bin");
     fs::create_dir_all(&folder).expect("a folder");
     for program in fs::read_dir("/usr/bin").expect("programs").flatten() {
