@@ -1,6 +1,7 @@
 //! A model that does what it is told, a person who is asked, and a workspace between them. The
 //! test is the person: it hears each question and says what it says.
 
+use super::tools::without_bubblewrap;
 use crate::faults::mind::house::configure;
 use crate::faults::peer::Peer;
 use crate::faults::rig::{PATIENCE, Rig};
