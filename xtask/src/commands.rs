@@ -14,8 +14,8 @@ struct Entry {
 const COMMANDS: &[Entry] = &[
     Entry {
         name: "tidy",
-        usage: "[--fast]",
-        summary: "Check the rules of the house; --fast leaves clippy out",
+        usage: "[--fast|--figures]",
+        summary: "Check the rules of the house; --fast leaves clippy out; --figures prints sizes and shares",
         run: run_tidy,
     },
     Entry {
@@ -76,7 +76,8 @@ fn run_tidy(arguments: &[String]) -> Result<bool> {
     match arguments {
         [] => tidy::run(false),
         [flag] if flag == "--fast" => tidy::run(true),
-        _ => bail!("tidy takes --fast or nothing"),
+        [flag] if flag == "--figures" => tidy::print_figures().map(|()| true),
+        _ => bail!("tidy takes --fast, --figures or nothing"),
     }
 }
 

@@ -2,6 +2,7 @@
 //! fire, because a rule that never fires is no rule.
 
 mod dependencies;
+mod figures;
 mod floors;
 mod headers;
 mod licences;
@@ -72,6 +73,9 @@ const WORKSPACE_RULES: &[WorkspaceRule] =
 const PROJECT_RULES: &[ProjectRule] =
     &[dependencies::check, map::check, links::check, unused::check];
 
+/// Names that `--figures` lists as shared by most types.
+const MOST_SHARED_ROWS: usize = 40;
+
 /// Checks everything; with `fast`, all but clippy. Answers whether the house is in order.
 pub(crate) fn run(fast: bool) -> Result<bool> {
     shell::step("tidy");
@@ -94,6 +98,17 @@ pub(crate) fn run(fast: bool) -> Result<bool> {
         if fast { ", clippy not run" } else { "" },
     ));
     Ok(findings.is_empty() && formatted && linted)
+}
+
+/// Prints the figures of the code's language and size.
+pub(crate) fn print_figures() -> Result<()> {
+    let figures = figures::Figures::of(&pages(&shell::root())?);
+    shell::say(&figures.table());
+    shell::say(&format!(
+        "\nshared most: {}",
+        figures.most_shared(MOST_SHARED_ROWS)
+    ));
+    Ok(())
 }
 
 fn check(workspace: &Workspace, pages: &[Page]) -> Vec<Finding> {
