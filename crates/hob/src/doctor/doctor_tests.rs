@@ -18,7 +18,7 @@ fn context(root: &Path) -> Context {
         home: Home::at(root),
     };
     let terminal = Terminal::new(&world, false);
-    Context { world, terminal }
+    Context::new(world, terminal)
 }
 
 async fn examined(root: &Path) -> Vec<Finding> {
