@@ -48,8 +48,9 @@ pub async fn stop(context: &Context) -> Result<Option<u32>, Failure> {
     let home = &context.world.home;
     let deadline = Instant::now() + WAIT;
     // First of all: a start that began before this must not take over when the daemon has ended.
-    // A home that cannot be written has no start to stop.
-    if home.run().is_dir() {
+    // The very first one may not have made its folders yet. A home that cannot be written has no
+    // start to stop.
+    if home.root().exists() && home.ensure().is_ok() {
         let _ = last_down::renew(home, &context.world.dice);
     }
     let Some(pid) = holder(home, deadline).await else {

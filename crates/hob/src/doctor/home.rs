@@ -79,10 +79,15 @@ fn permissions(path: &Path, forbidden: u32, command: &str) -> Option<Finding> {
     ))
 }
 
-/// Why hob cannot write a file or folder that is there. Asks the system; writes nothing.
+/// Tells why hob cannot write a file or folder that is there. Asks the system; writes nothing.
 pub(super) fn writable(path: &Path) -> Option<Finding> {
-    let refused = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).err()?;
-    let fix = match refused {
+    let error = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).err()?;
+    refused(path, error)
+}
+
+/// The finding of a path that the system refuses to write; nothing when it does not exist.
+pub(super) fn refused(path: &Path, error: Errno) -> Option<Finding> {
+    let fix = match error {
         Errno::NOENT => return None,
         Errno::ROFS => {
             "Mount its file system for writing, or set HOB_HOME to a folder that can be written."
@@ -90,7 +95,7 @@ pub(super) fn writable(path: &Path) -> Option<Finding> {
         }
         _ => format!("chmod u+w '{}'", path.display()),
     };
-    let reason = std::io::Error::from(refused);
+    let reason = std::io::Error::from(error);
     let message = format!("{} cannot be written: {reason}", path.display());
     Some(Finding::bad(Level::Broken, "home", message, fix))
 }
