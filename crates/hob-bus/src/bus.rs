@@ -168,6 +168,24 @@ impl Bus {
         }
     }
 
+    /// Does `then` once a connection has closed. False for one that is closed already, and for a
+    /// caller that lives for one request only.
+    pub fn when_closed(&self, connection: u64, then: impl FnOnce() + Send + 'static) -> bool {
+        let Some(party) = self.0.parties.find(connection) else {
+            return false;
+        };
+        if party.outbox().is_none() {
+            return false;
+        }
+        self.0.tasks.spawn_until_stop("bus connection", async move {
+            if let Some(outbox) = party.outbox() {
+                outbox.ended().await;
+                then();
+            }
+        });
+        true
+    }
+
     /// Stops the bus politely: refuses new requests and connections from outside, lets requests
     /// under way end, fails those that do not, closes every link with [`Closed::ShuttingDown`] and
     /// waits until the outlets were emptied. False if that took longer than `within`. Rooms go on

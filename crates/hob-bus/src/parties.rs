@@ -39,6 +39,10 @@ impl Parties {
         }
     }
 
+    pub(crate) fn find(&self, id: u64) -> Option<Arc<Party>> {
+        self.state().by_id.get(&id).cloned()
+    }
+
     /// Connections from outside.
     pub(crate) fn outside(&self) -> usize {
         self.state().outside

@@ -1,13 +1,14 @@
 //! Starting the daemon of a home: detached, saying so, waiting until it answers.
 //!
 //! Invariants: nothing is started under `HOB_AUTOSTART=0`; losing the race to another starter is
-//! as good as winning it, because the home's lock lets only one daemon live; the daemon inherits
-//! no descriptor and no terminal.
+//! as good as winning it, because the home's lock lets only one daemon live; nothing that began before
+//! a `hob down` starts a daemon after it; the daemon inherits no descriptor and no terminal.
 
 use crate::error::ClientError;
 use crate::link::Link;
 use crate::target::Target;
 use hob_kit::home::Home;
+use hob_kit::last_down;
 use hob_kit::world::World;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -29,6 +30,10 @@ const STARTS_MAX: u32 = 5;
 const OUTPUT_TAIL_BYTES: u64 = 2_048;
 /// The flag by which a daemon knows that it must detach itself.
 pub const DETACHED_FLAG: &str = "--detached";
+/// The flag that tells it which `hob down` was the last one when its start began.
+const LAST_DOWN_FLAG: &str = "--last-down";
+/// The reason of a start that came to nothing because of a later `hob down`.
+pub const OVERTAKEN: &str = "'hob down' was run after this start began. To start it, run: hob up";
 
 /// How to start a home's daemon; cheap to clone.
 #[derive(Clone)]
@@ -37,6 +42,8 @@ pub struct Launch {
     home: Home,
     /// Whether `HOB_AUTOSTART` leaves it to us.
     allowed: bool,
+    /// The mark of the last `hob down` when this began: it starts nothing after a later one.
+    last_down: String,
     say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -50,9 +57,17 @@ impl Launch {
         Launch {
             executable,
             home: world.home.clone(),
+            last_down: last_down::read(&world.home),
             allowed: world.env.text("HOB_AUTOSTART") != Some("0"),
             say: Arc::new(say),
         }
+    }
+
+    /// The same for a command that began when this was the mark of the last `hob down`.
+    #[must_use]
+    pub fn began_after(mut self, last_down: String) -> Self {
+        self.last_down = last_down;
+        self
     }
 
     /// Whether `HOB_AUTOSTART` leaves starting to us.
@@ -87,7 +102,10 @@ impl Launch {
         let home = self.home.root().display();
         (self.say)(&format!("Starting the hob daemon for {home}."));
         for _ in 0..STARTS_MAX {
-            let mut child = spawn(&self.executable, &output).map_err(|error| {
+            if self.is_overtaken() {
+                return Err(failed(OVERTAKEN.to_owned()));
+            }
+            let mut child = spawn(&self.executable, &self.last_down, &output).map_err(|error| {
                 failed(format!(
                     "{} cannot be run: {error}.",
                     self.executable.display()
@@ -95,6 +113,9 @@ impl Launch {
             })?;
             match self.wait_until_ready(&mut child).await {
                 Outcome::Ready => return Ok(()),
+                Outcome::Failed(_) if self.is_overtaken() => {
+                    return Err(failed(OVERTAKEN.to_owned()));
+                }
                 Outcome::Failed(reason) => {
                     return Err(failed(format!(
                         "{reason} {}",
@@ -107,6 +128,11 @@ impl Launch {
         Err(failed(
             "other commands hold the home again and again. Try it once more.".to_owned(),
         ))
+    }
+
+    /// Whether a `hob down` came after this began.
+    fn is_overtaken(&self) -> bool {
+        last_down::read(&self.home) != self.last_down
     }
 
     async fn wait_until_ready(&self, child: &mut Child) -> Outcome {
@@ -223,9 +249,9 @@ fn open_output(path: &Path) -> io::Result<File> {
     clippy::disallowed_methods,
     reason = "starting the daemon is the one process this crate may start"
 )]
-fn spawn(executable: &Path, output: &File) -> io::Result<Child> {
+fn spawn(executable: &Path, last_down: &str, output: &File) -> io::Result<Child> {
     Command::new(executable)
-        .args(["daemon", DETACHED_FLAG])
+        .args(["daemon", DETACHED_FLAG, LAST_DOWN_FLAG, last_down])
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)

@@ -79,6 +79,8 @@ pub enum GatewayError {
 #[derive(Debug)]
 pub struct Gateway {
     address: SocketAddr,
+    /// The usual address, if another program had it.
+    taken: Option<SocketAddr>,
     /// The opt-in listeners, each by its surface.
     dialects: Vec<(&'static str, SocketAddr)>,
     /// Archy's, or why it is not open.
@@ -103,6 +105,7 @@ impl Gateway {
 
         let tcp = listener::bind(wanted.address, !wanted.chosen).await?;
         let address = tcp.local_addr().map_err(wanted.failed())?;
+        let taken = (!wanted.chosen && address != wanted.address).then_some(wanted.address);
         let socket = parts.home.socket();
         let unix_listener = unix::bind(&socket, parts.lock)?;
         let door = |surface| Arc::new(Door::new(surface, Arc::clone(&book), parts.clock.clone()));
@@ -146,6 +149,7 @@ impl Gateway {
         tasks.spawn_until_stop("gateway-settings", apply);
         Ok(Gateway {
             address,
+            taken,
             dialects,
             archy,
             socket,
@@ -169,6 +173,19 @@ impl Gateway {
         let archy = self.archy.iter();
         listeners.extend(archy.map(|archy| format!("{} {archy}", archy::SURFACE)));
         listeners
+    }
+
+    /// What a person must know of where it listens.
+    pub fn notes(&self) -> Vec<String> {
+        let taken = self.taken.iter();
+        let note = taken.map(|taken| {
+            format!(
+                "Another program has port {}, so hob listens on {}. A client that has the usual address stored sends its token to that program: give the client the new address, or free the port and run 'hob restart'.",
+                taken.port(),
+                self.address
+            )
+        });
+        note.collect()
     }
 
     /// Accepts no more connections and says so on `/ready`; those that live go on until the bus

@@ -143,6 +143,11 @@ impl Home {
         self.run().join("daemon.json")
     }
 
+    /// The mark of the last `hob down`.
+    pub fn last_down_file(&self) -> PathBuf {
+        self.run().join("last_down")
+    }
+
     /// Where AgentLoop's clients find the listener for them.
     pub fn agentloop_file(&self) -> PathBuf {
         self.run().join("agentloop.json")

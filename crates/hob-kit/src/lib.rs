@@ -8,6 +8,8 @@
 //! - [`failpoint`]: named places where a fault build can be told to fail
 //! - [`world`]: what comes from outside, captured once at `main`
 //! - [`home`], [`lock`], [`file`]: where things live, who owns them, how a file is replaced
+//! - [`last_down`]: which starts began before the last `hob down`
+//! - [`text_file`]: where a file stops being text
 //! - [`settings`]: keys declared by their crates, read from one file and the environment
 //! - [`mask`], [`secret`], [`logging`]: the log, and what must never appear in it
 //! - [`known_secrets`], [`prompt_file`]: what a model reads: without secrets, from files that are
@@ -24,6 +26,7 @@ pub mod figures;
 pub mod file;
 pub mod home;
 pub mod known_secrets;
+pub mod last_down;
 pub mod lock;
 pub mod logging;
 pub mod mask;
@@ -31,4 +34,5 @@ pub mod prompt_file;
 pub mod secret;
 pub mod settings;
 pub mod tasks;
+pub mod text_file;
 pub mod world;

@@ -95,6 +95,15 @@ pub fn holder(home: &Home) -> Option<u32> {
     }
 }
 
+/// Whether anybody holds this home, also in the instant in which the holder has not yet written
+/// its pid.
+pub fn is_held(home: &Home) -> bool {
+    let Ok(file) = OpenOptions::new().read(true).open(home.lock_file()) else {
+        return false;
+    };
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+}
+
 struct Content {
     pid: Option<u32>,
     lived: bool,

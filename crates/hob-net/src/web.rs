@@ -16,7 +16,7 @@ use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -86,6 +86,19 @@ impl Web {
             inward: OnceLock::new(),
             proxied: Arc::new(Semaphore::new(PROXIED_MAX)),
         }))
+    }
+
+    /// Checks an address without asking anybody, not even for the addresses of its name.
+    pub fn check(&self, url: &str, openings: &Openings) -> Result<(), NetError> {
+        let (place, is_open) = egress::check_page(url, openings)?;
+        let host = place.url.host_str().unwrap_or_default();
+        let is_loopback = host == "localhost" || host.ends_with(".localhost");
+        match self.0.forbidden(IpAddr::V4(Ipv4Addr::LOCALHOST)) {
+            Some(what) if is_loopback && !is_open => {
+                Err(NetError::Refused(egress::private(host, what)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks for a page and follows redirects within its host.

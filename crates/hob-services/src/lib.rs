@@ -31,4 +31,4 @@ pub use descriptor::{
 };
 pub use fill::Filling;
 pub use found::{Entry, Finding, Found, Place, Planning};
-pub use shelf::{Shelf, Shelved, entries};
+pub use shelf::{BrokenFile, Shelf, Shelved, entries};

@@ -9,6 +9,7 @@ use crate::found::Entry;
 use crate::others::{kokoro, mlx, piper, vlm};
 use crate::{llm, opencode, tts};
 use hob_kit::home::Home;
+use hob_kit::text_file;
 use hob_wire::rooms::service::ServiceRole;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,16 @@ const ROLE_NAMES: &[(&str, ServiceRole)] = &[
 pub struct Shelf {
     services: Vec<Shelved>,
     problems: Vec<String>,
+    broken: Vec<BrokenFile>,
+}
+
+/// A file that names a service and does not describe one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenFile {
+    pub name: String,
+    pub file: PathBuf,
+    /// In a sentence, with the file and the line.
+    pub problem: String,
 }
 
 /// One of them.
@@ -74,7 +85,16 @@ impl Shelf {
                     entry: None,
                     file: Some(path),
                 }),
-                Err(problem) => shelf.problems.push(problem),
+                Err(problem) => {
+                    shelf
+                        .broken
+                        .extend(service_name(&path).map(|name| BrokenFile {
+                            name: name.to_owned(),
+                            problem: problem.clone(),
+                            file: path.clone(),
+                        }));
+                    shelf.problems.push(problem);
+                }
             }
         }
         let by_name = |one: &Shelved, other: &Shelved| {
@@ -92,6 +112,16 @@ impl Shelf {
     /// Files that could not be read, each with the reason.
     pub fn problems(&self) -> &[String] {
         &self.problems
+    }
+
+    /// Those of them that have a service's name.
+    pub fn broken(&self) -> &[BrokenFile] {
+        &self.broken
+    }
+
+    /// The broken file of this name.
+    pub fn broken_file(&self, name: &str) -> Option<&BrokenFile> {
+        self.broken.iter().find(|broken| broken.name == name)
     }
 
     pub fn names(&self) -> Vec<&str> {
@@ -144,11 +174,16 @@ impl Shelf {
     }
 }
 
+/// The service that a file is named after.
+fn service_name(path: &Path) -> Option<&str> {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    name.filter(|name| file::is_name(name))
+}
+
 fn read_file(path: &Path) -> Result<Descriptor, String> {
     let shown = path.display();
     let unreadable = |why: String| format!("{shown} cannot be read: {why}.");
-    let name = path.file_stem().and_then(|stem| stem.to_str());
-    let name = name.filter(|name| file::is_name(name)).ok_or_else(|| {
+    let name = service_name(path).ok_or_else(|| {
         format!(
             "{shown} is left out: a service's name has small letters, digits, '-' and '_', begins with a letter and is at most {} long.",
             file::NAME_CHARS_MAX
@@ -159,15 +194,17 @@ fn read_file(path: &Path) -> Result<Descriptor, String> {
     if !is_file {
         return Err(unreadable("it is no file".to_owned()));
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let mut bounded = open.take(FILE_BYTES_MAX + 1);
-    let read = bounded.read_to_string(&mut text);
+    let read = bounded.read_to_end(&mut bytes);
     read.map_err(|error| unreadable(error.to_string()))?;
-    if text.len() as u64 > FILE_BYTES_MAX {
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(unreadable(format!(
             "it is longer than {FILE_BYTES_MAX} bytes"
         )));
     }
+    let text = text_file::decode(bytes)
+        .map_err(|not_text| format!("{shown}, line {}: {not_text}", not_text.line))?;
     file::read(name, &text).map_err(|problem| problem.shown(&shown.to_string()))
 }
 

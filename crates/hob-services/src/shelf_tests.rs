@@ -35,6 +35,22 @@ fn a_broken_file_is_a_problem_and_hides_nothing() {
     );
     assert!(said("Bad Name.toml is left out"), "{problems:?}");
     assert!(said("folder.toml cannot be read"), "{problems:?}");
+    let broken: Vec<&str> = shelf.broken().iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(broken, ["b", "folder"]);
+    let file = shelf.broken_file("b").expect("is broken");
+    assert!(file.problem.contains("b.toml, line 2"), "{file:?}");
+    assert_eq!(shelf.broken_file("a"), None);
+}
+
+#[test]
+fn a_file_that_is_no_text_is_told_with_its_line() {
+    let (_folder, home) = home(&[]);
+    let bytes = b"command = [\"true\"]\nabout = \"caf\xe9\"\n";
+    std::fs::write(home.service_files().join("a.toml"), bytes).unwrap();
+    let shelf = Shelf::read(&home);
+    let problem = &shelf.broken_file("a").expect("is broken").problem;
+    assert!(problem.contains("a.toml, line 2: "), "{problem}");
+    assert!(problem.contains("Save the file as UTF-8"), "{problem}");
 }
 
 #[test]

@@ -37,7 +37,13 @@ pub(crate) enum Step {
     /// Nothing in the place of something.
     Gone { spot: Spot, before: Node },
     /// Something goes to where nothing is.
-    Moved { from: Spot, to: Spot, before: Node },
+    Moved {
+        from: Spot,
+        to: Spot,
+        before: Node,
+        /// By which it is known again when the move is undone.
+        mark: String,
+    },
 }
 
 /// How a tool plans a call.
@@ -146,9 +152,9 @@ impl Plan {
                 Step::Gone { spot, before } => {
                     add(spot.shown.clone(), former(before), Node::Nothing.mark());
                 }
-                Step::Moved { from, to, before } => {
+                Step::Moved { from, to, mark, .. } => {
                     let from = from.shown.clone();
-                    add(to.shown.clone(), Former::Moved { from }, before.mark());
+                    add(to.shown.clone(), Former::Moved { from }, mark.clone());
                 }
             }
         }

@@ -6,10 +6,11 @@
 //!   prints while it runs
 //! - [`schema`]: whether arguments fit what a tool declares
 //! - [`outcome`]: what a tool answers
+//! - `refusal`: calls that can never run, refused before anybody is asked
 //! - [`manual`]: the page about the tools
 //! - `beneath`, `spot`, `put`: files below a workspace, by directory handle: opening, looking,
 //!   changing; `protected` says what is never changed
-//! - `change`, `lookup`, [`undo`]: what the tools that change files share: planning, showing,
+//! - `change`, `lookup`, `moved_thing`, [`undo`]: what the tools that change files share: planning, showing,
 //!   keeping what was there, finding out after a crash, undoing
 //! - `walk`, `tree`, `diff`: looking through folders, and what a change looks like
 //! - `commands`: what the tools that run programs share: the sandbox, its limits, what a person is
@@ -42,6 +43,7 @@ mod lookup;
 mod loop_memory;
 pub mod manual;
 mod model_list;
+mod moved_thing;
 #[path = "move/mod.rs"]
 mod moving;
 pub mod outcome;
@@ -50,6 +52,7 @@ mod output;
 mod process;
 mod put;
 mod read;
+mod refusal;
 mod remove;
 mod rooms;
 pub mod schema;
@@ -72,6 +75,7 @@ pub use commands::{
     COMMAND_CHARS_MAX, Commands, KEYS, OwnCommand, ProxyReport, Spawned, left_behind_note,
 };
 pub use ground::Ground;
+pub use refusal::refusal;
 
 use hob_core::permission::{Approved, Work};
 use hob_wire::rooms::tool::{Executed, Probed};
@@ -87,9 +91,15 @@ pub struct Entry {
     pub spec: fn() -> ToolSpec,
     /// Dropping the future stops the tool.
     pub run: fn(Approved<Work>, Ground) -> Running,
+    /// Refuses a call that can never run, beyond what its schema and its paths say, so that nobody is
+    /// asked about it. Changes nothing and sends nothing. Blocks.
+    pub check: Option<Check>,
     /// For a tool that changes something.
     pub looks: Option<Looks>,
 }
+
+/// How a tool says that a call can never run; the error is the reason, for the model.
+pub type Check = fn(&Work, &Ground) -> Result<(), String>;
 
 /// How a tool says what a call would do, and whether one did.
 #[derive(Clone, Copy, Debug)]

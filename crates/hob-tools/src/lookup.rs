@@ -5,7 +5,7 @@
 //! it found it; anything between is for a person.
 
 use crate::spot::Spot;
-use crate::{Ground, Probing};
+use crate::{Ground, Probing, moved_thing};
 use hob_core::permission::Work;
 use hob_store::{Change, Former};
 use hob_wire::rooms::tool::{Executed, Probed};
@@ -83,11 +83,16 @@ fn compare(change: &Change, former: &Former, ground: &Ground) -> (bool, bool) {
     let is_after = now.as_ref() == Some(&change.becomes);
     match former {
         Former::Moved { from } => {
+            let is_it = |path: &str| {
+                let spot = Spot::find(Some(&change.workspace), path, ground).ok()?;
+                let node = spot.look().ok()?;
+                moved_thing::is_the_one(&spot, &node, &change.becomes).ok()
+            };
             let source = mark(from);
             let nothing = Some("nothing".to_owned());
             (
-                is_after && source == nothing,
-                now == nothing && source.as_ref() == Some(&change.becomes),
+                source == nothing && is_it(&change.path) == Some(true),
+                now == nothing && is_it(from) == Some(true),
             )
         }
         former => (is_after, now == Some(crate::undo::mark(former))),

@@ -201,6 +201,24 @@ impl Spot {
         Ok(bytes)
     }
 
+    /// What stays the same while something is renamed and is never another's: its number on the disk
+    /// and when it was made. None where the file system does not say; a number alone is used again.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn identity(&self) -> Option<String> {
+        use rustix::fs::{StatxFlags, statx};
+        let wanted = StatxFlags::INO | StatxFlags::BTIME;
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let found = statx(&*self.folder, self.name.as_str(), flags, wanted).ok()?;
+        let is_whole = StatxFlags::from_bits_retain(found.stx_mask).contains(wanted);
+        let born = found.stx_btime;
+        is_whole.then(|| format!("{}@{}.{}", found.stx_ino, born.tv_sec, born.tv_nsec))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn identity(&self) -> Option<String> {
+        None
+    }
+
     /// The rights that something new gets in this folder: its own, without a stranger's writing.
     pub(crate) fn usual_mode(&self) -> u32 {
         let found = statat(&*self.folder, ".", AtFlags::empty());

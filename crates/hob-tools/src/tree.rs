@@ -9,6 +9,7 @@ use crate::put::open_folder;
 use crate::spot::{Node, Refused, Spot};
 use hob_exec::protected_paths::Protection;
 use rustix::fs::{Dir, FileType};
+use sha2::{Digest, Sha256};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -20,13 +21,22 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024;
 const DEPTH_MAX: usize = 64;
 
 /// What a folder holds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     /// Files, links and folders.
     pub(crate) files: usize,
     pub(crate) bytes: u64,
     /// Whether something in it is asked for each time, here or where it goes.
     pub(crate) asks_always: bool,
+    /// Of every name in it and what it is.
+    hash: Sha256,
+}
+
+impl Tree {
+    /// The same for two folders only if they hold the same.
+    pub(crate) fn digest(&self) -> String {
+        data_encoding::HEXLOWER.encode(&self.hash.clone().finalize())
+    }
 }
 
 /// Looks through a folder that is to be moved to `to`: nothing in it may be protected, here or
@@ -99,6 +109,9 @@ impl Walk {
             let within = spot.within(&handle, &name)?;
             let node = within.look()?;
             self.count(spot, &node)?;
+            // Its depth tells what is in a folder from what is beside it.
+            let line = format!("{depth}\0{name}\0{}\0", node.mark());
+            self.tree.hash.update(line.as_bytes());
             meet(&within, &node)?;
             if matches!(node, Node::Folder { .. }) {
                 self.enter(&within, depth + 1, meet)?;

@@ -5,9 +5,12 @@
 //! was before, or told with the reason why not.
 
 use crate::Ground;
-use crate::put;
 use crate::spot::{Node, Refused, Spot, file_mark};
+use crate::{moved_thing, put};
 use hob_store::{Change, Former};
+
+/// The mark of a moved folder from before its identity was recorded.
+const UNKNOWN_FOLDER: &str = "folder";
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,11 @@ fn try_undo(change: &Change, former: &Former, ground: &Ground) -> Result<Undoing
         return match (&now, &there) {
             (Node::Nothing, Node::Nothing) => Err(since(&spot)),
             (Node::Nothing, _) => Ok(Undoing::AlreadySo),
+            (Node::Folder { .. }, _) if change.becomes == UNKNOWN_FOLDER => Err(unknown(&spot)),
+            // Something else may have come there since.
+            (now, Node::Nothing) if !moved_thing::is_the_one(&spot, now, &change.becomes)? => {
+                Err(since(&spot))
+            }
             (_, Node::Nothing) => {
                 put::make_missing(&mut back)?;
                 put::moved(&spot, &back)?;
@@ -96,6 +104,13 @@ pub(crate) fn mark(former: &Former) -> String {
         }
         .mark(),
     }
+}
+
+fn unknown(spot: &Spot) -> Refused {
+    Refused(format!(
+        "'{}' was moved by an older hob, which did not record which folder it was; move it back yourself.",
+        spot.shown
+    ))
 }
 
 fn since(spot: &Spot) -> Refused {

@@ -136,3 +136,99 @@ async fn a_run_changes_nothing_that_cannot_be_kept() {
     assert!(answer.is_error && words(&answer).contains("kept for undoing"));
     assert_eq!(trial.get("a.txt"), None);
 }
+
+/// Puts something else where a run moved something, and undoes the run.
+async fn undo_after(from: &str, to: &str, since: impl FnOnce(&Trial)) -> (Trial, Undoing) {
+    let (trial, store) = Trial::with_store();
+    trial.put("a.txt", "ours");
+    trial.put("folder/b.txt", "b");
+    act(&trial, 1, "move", json!({ "from": from, "to": to })).await;
+    since(&trial);
+    let mut told = undo_all(&trial, &store).await;
+    store.close().await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    (trial, told.remove(0).1)
+}
+
+#[tokio::test]
+async fn undoing_a_move_leaves_another_thing_at_its_place_alone() {
+    let kept = |undoing: &Undoing, name: &str| match undoing {
+        Undoing::Kept { reason } => assert!(reason.contains(name), "{reason}"),
+        other => panic!("{name}: {other:?}"),
+    };
+    // Another file.
+    let (trial, undoing) = undo_after("a.txt", "z.txt", |trial| {
+        std::fs::remove_file(trial.path("z.txt")).unwrap();
+        trial.put("z.txt", "theirs");
+    })
+    .await;
+    kept(&undoing, "z.txt");
+    assert!(!trial.path("a.txt").exists());
+    assert_eq!(std::fs::read(trial.path("z.txt")).unwrap(), b"theirs");
+    // The same file, changed by a person.
+    let (trial, undoing) = undo_after("a.txt", "z.txt", |trial| trial.put("z.txt", "edited")).await;
+    kept(&undoing, "z.txt");
+    assert!(!trial.path("a.txt").exists());
+    // A folder in its place, and a folder of the same name with other contents.
+    let (trial, undoing) = undo_after("a.txt", "z.txt", |trial| {
+        std::fs::remove_file(trial.path("z.txt")).unwrap();
+        trial.put("z.txt/theirs", "x");
+    })
+    .await;
+    kept(&undoing, "z.txt");
+    assert!(!trial.path("a.txt").exists());
+    let (trial, undoing) = undo_after("folder", "away", |trial| {
+        // Kept elsewhere, so that its number on the disk is not given to the other.
+        std::fs::rename(trial.path("away"), trial.path("kept")).unwrap();
+        trial.put("away/theirs.txt", "x");
+    })
+    .await;
+    kept(&undoing, "away");
+    assert!(trial.path("away/theirs.txt").exists() && !trial.path("folder").exists());
+}
+
+#[tokio::test]
+async fn undoing_a_move_knows_a_folder_that_was_filled_or_copied_since() {
+    let restored = Undoing::Restored { what: "moved back" };
+    let (trial, undoing) = undo_after("folder", "away", |trial| {
+        trial.put("away/new.txt", "a build made it");
+    })
+    .await;
+    // It is the same folder: what came into it goes along.
+    let is_known = crate::spot::Spot::find(
+        Some(&trial.around.path().join("work").display().to_string()),
+        "folder",
+        &trial.ground,
+    );
+    // Where the file system says when a folder was made.
+    if is_known.unwrap().identity().is_some() || trial.path("folder").exists() {
+        assert_eq!(undoing, restored);
+        assert!(trial.path("folder/new.txt").exists());
+    }
+    let (trial, undoing) = undo_after("folder", "away", |trial| {
+        std::fs::rename(trial.path("away"), trial.path("kept")).unwrap();
+        trial.put("away/b.txt", "b");
+    })
+    .await;
+    assert_eq!(undoing, restored, "another folder that holds the same");
+    assert!(trial.path("folder/b.txt").exists());
+}
+
+#[tokio::test]
+async fn a_folder_moved_before_its_identity_was_recorded_is_left_alone() {
+    let (trial, store) = Trial::with_store();
+    trial.put("folder/b.txt", "b");
+    act(&trial, 1, "move", json!({ "from": "folder", "to": "away" })).await;
+    let mut change = store.changes(&run()).await.unwrap().remove(0);
+    change.becomes = "folder".to_owned();
+    let former = store.former(&change).await.unwrap();
+    let Undoing::Kept { reason } = undo(&change, &former, &trial.ground) else {
+        panic!("is kept");
+    };
+    assert!(
+        reason.contains("'away' was moved by an older hob"),
+        "{reason}"
+    );
+    assert!(trial.path("away/b.txt").exists());
+    store.close().await;
+}

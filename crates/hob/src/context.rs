@@ -4,15 +4,37 @@ use crate::failure::Failure;
 use crate::terminal::Terminal;
 use hob_client::start::Launch;
 use hob_client::{Client, ClientError, ConnectOptions, Target};
+use hob_kit::last_down;
 use hob_kit::world::World;
+use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug)]
 pub struct Context {
     pub world: World,
     pub terminal: Terminal,
+    /// The mark of the last `hob down` when this command began: it starts no daemon after a later
+    /// one, unless that was its own. A std mutex, because it is held for a line without await.
+    last_down: Mutex<String>,
 }
 
 impl Context {
+    pub fn new(world: World, terminal: Terminal) -> Context {
+        Context {
+            last_down: Mutex::new(last_down::read(&world.home)),
+            world,
+            terminal,
+        }
+    }
+
+    /// Goes on after a `hob down` of this command itself.
+    pub fn begin_anew(&self) {
+        let mark = last_down::read(&self.world.home);
+        *self
+            .last_down
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = mark;
+    }
+
     /// The daemon's client; starts the daemon if it must and may.
     pub async fn client(&self) -> Result<Client, Failure> {
         let target = self.target()?;
@@ -87,8 +109,11 @@ impl Context {
                 "hob does not know where its own program is: {error}."
             ))
         })?;
-        Ok(Launch::new(&self.world, executable, |line| {
+        let last_down = self.last_down.lock();
+        let last_down = last_down.unwrap_or_else(PoisonError::into_inner).clone();
+        let launch = Launch::new(&self.world, executable, |line| {
             Terminal::note(line);
-        }))
+        });
+        Ok(launch.began_after(last_down))
     }
 }

@@ -10,6 +10,7 @@ mod rooms;
 use crate::settings::catalog;
 use anyhow::Context;
 use hob_bus::{Bus, BusLimits, BusParts, Publisher, PublisherInbox, publisher};
+use hob_client::start;
 use hob_daemon::config::Config;
 use hob_daemon::service::Services;
 use hob_daemon::terminal::Terminals;
@@ -23,7 +24,7 @@ use hob_kit::mask::Mask;
 use hob_kit::settings::Settings;
 use hob_kit::tasks::Tasks;
 use hob_kit::world::World;
-use hob_kit::{failpoint, file};
+use hob_kit::{failpoint, file, last_down};
 use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
@@ -58,6 +59,8 @@ pub struct DaemonOptions {
     pub listen: Option<String>,
     /// `--bare`: the gateway alone, no service of ours.
     pub bare: bool,
+    /// `--last-down`: the mark of the last `hob down` when this start began.
+    pub last_down: Option<String>,
 }
 
 /// Runs the daemon in the foreground until it is told to stop. An error is a start that failed or
@@ -67,6 +70,11 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     world.home.ensure()?;
     let mut lock = HomeLock::take(&world.home)?;
+    // Under the lock: a `hob down` from now on finds this daemon by it.
+    if let Some(began_after) = &options.last_down {
+        let is_stale = last_down::read(&world.home) != *began_after;
+        anyhow::ensure!(!is_stale, start::OVERTAKEN);
+    }
     raise_file_limit();
     let settings = read_settings(&world)?;
     let log = open_log(&world, &settings);
@@ -208,12 +216,12 @@ impl House<'_> {
             apply: Box::new(move |settings| log.apply(settings)),
         });
         let settings = config.watch();
-        let listeners = Arc::new(OnceLock::new());
+        let (listeners, notes) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
         let mut kept = None;
         let mut access = ListenerAccess::default();
         let figures = Figures::default();
         if !self.options.bare {
-            let heard = Arc::clone(&listeners);
+            let heard = (Arc::clone(&listeners), Arc::clone(&notes));
             let served = self.serve_rooms(bus, groups, config, heard)?;
             let terminals = served.terminals.clone();
             figures.add(move || terminals.figures());
@@ -238,6 +246,10 @@ impl House<'_> {
         .await?;
         // Set once, here; a second value cannot come.
         let _ = listeners.set(gateway.listeners());
+        for note in gateway.notes() {
+            tracing::warn!("{note}");
+        }
+        let _ = notes.set(gateway.notes());
         Ok((gateway, kept))
     }
 

@@ -86,7 +86,7 @@ fn run(arguments: Vec<std::ffi::OsString>) -> Result<(), Failure> {
         return commands::daemon::run(world, matches);
     }
     let terminal = Terminal::new(&world, matches.get_flag("json"));
-    let context = Context { world, terminal };
+    let context = Context::new(world, terminal);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

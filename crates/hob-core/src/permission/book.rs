@@ -1,12 +1,14 @@
 //! Open questions and unused tickets. Pure: ids and times come in.
 //!
 //! Invariants: a question is settled once, by the first valid answer, its deadline, or the end of
-//! its run; a ticket is taken up once and only for the digest it was given for, and a wrong try
+//! its run; while a connection shows questions to a person no question has a deadline, and each gets
+//! its whole time from when the last of them leaves; an answer to one question takes no time from
+//! another; a ticket is taken up once and only for the digest it was given for, and a wrong try
 //! burns it; both are bounded, and a full book refuses instead of forgetting.
 
 use hob_wire::id::RunId;
 use hob_wire::work::Decision;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How much a book holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,14 @@ pub enum Opened {
     New,
     /// The same matter is open already, under this id.
     Joined(String),
+}
+
+/// Until when an open question waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionDeadline {
+    /// Somebody attends, so it waits for them.
+    None,
+    At(u64),
 }
 
 /// The book takes no more of this.
@@ -87,13 +97,18 @@ pub enum NoTicket {
 pub struct Book {
     bounds: Bounds,
     questions: BTreeMap<String, Open>,
+    /// Connections that show questions to a person.
+    attending: BTreeSet<u64>,
     tickets: BTreeMap<String, Ticket>,
 }
 
 #[derive(Clone, Debug)]
 struct Open {
     matter: Matter,
-    deadline_ms: u64,
+    /// How long it waits where nobody attends.
+    wait_ms: u64,
+    /// None while somebody attends.
+    deadline_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -107,12 +122,20 @@ impl Book {
         Book {
             bounds,
             questions: BTreeMap::new(),
+            attending: BTreeSet::new(),
             tickets: BTreeMap::new(),
         }
     }
 
-    /// Opens a question under `id`, unless the same matter is open already.
-    pub fn ask(&mut self, id: &str, matter: Matter, deadline_ms: u64) -> Result<Opened, Full> {
+    /// Opens a question under `id`, unless the same matter is open already. It waits for `wait_ms`
+    /// from when nobody attends.
+    pub fn ask(
+        &mut self,
+        id: &str,
+        matter: Matter,
+        now_ms: u64,
+        wait_ms: u64,
+    ) -> Result<Opened, Full> {
         let same = self.questions.iter().find(|(_, it)| it.matter == matter);
         if let Some((id, _)) = same {
             return Ok(Opened::Joined(id.clone()));
@@ -125,15 +148,50 @@ impl Book {
         if of_run >= self.bounds.questions_of_run_max {
             return Err(Full::QuestionsOfRun);
         }
+        let deadline_ms = now_ms.saturating_add(wait_ms);
         let open = Open {
             matter,
-            deadline_ms,
+            wait_ms,
+            deadline_ms: self.attending.is_empty().then_some(deadline_ms),
         };
         self.questions.insert(id.to_owned(), open);
         Ok(Opened::New)
     }
 
-    /// Takes an answer. One that does not count leaves the question as it is.
+    /// Marks a connection as one that shows questions to a person: no question has a deadline now.
+    /// False if it was marked before.
+    pub fn attend(&mut self, connection: u64, now_ms: u64) -> bool {
+        let open = self.questions.values_mut();
+        for open in open.filter(|open| !open.is_over(now_ms)) {
+            open.deadline_ms = None;
+        }
+        self.attending.insert(connection)
+    }
+
+    /// Forgets a connection that left. With the last one gone, every open question gets its whole
+    /// time from now on.
+    pub fn leave(&mut self, connection: u64, now_ms: u64) {
+        if self.attending.remove(&connection) && self.attending.is_empty() {
+            self.renew(now_ms);
+        }
+    }
+
+    /// Connections that show questions to a person.
+    pub fn attending(&self) -> usize {
+        self.attending.len()
+    }
+
+    /// The deadline of an open question.
+    pub fn deadline(&self, id: &str) -> Option<QuestionDeadline> {
+        let open = self.questions.get(id)?;
+        Some(match open.deadline_ms {
+            Some(at_ms) => QuestionDeadline::At(at_ms),
+            None => QuestionDeadline::None,
+        })
+    }
+
+    /// Takes an answer. One that does not count leaves the question as it is; one that does gives
+    /// the other questions their whole time again, since the person had this one before them.
     pub fn answer(
         &mut self,
         id: &str,
@@ -142,18 +200,22 @@ impl Book {
         now_ms: u64,
     ) -> Result<Settled, Refused> {
         let open = self.questions.get(id).ok_or(Refused::NotOpen)?;
-        if now_ms >= open.deadline_ms {
+        if open.is_over(now_ms) {
             return Err(Refused::Late);
         }
         if shown_digest.is_some_and(|shown| shown != open.matter.digest) {
             return Err(Refused::OtherDigest);
         }
-        self.settle(id, decision).ok_or(Refused::NotOpen)
+        let settled = self.settle(id, decision).ok_or(Refused::NotOpen)?;
+        if self.attending.is_empty() {
+            self.renew(now_ms);
+        }
+        Ok(settled)
     }
 
     /// Denies every question whose deadline has passed.
     pub fn expire(&mut self, now_ms: u64) -> Vec<Settled> {
-        self.deny(|open| now_ms >= open.deadline_ms)
+        self.deny(|open| open.is_over(now_ms))
     }
 
     /// Denies every question of a run that is over.
@@ -168,7 +230,8 @@ impl Book {
 
     /// When the next question expires.
     pub fn next_deadline_ms(&self) -> Option<u64> {
-        self.questions.values().map(|open| open.deadline_ms).min()
+        let all = self.questions.values();
+        all.filter_map(|open| open.deadline_ms).min()
     }
 
     /// Keeps a ticket for this digest.
@@ -199,6 +262,14 @@ impl Book {
         Ok(())
     }
 
+    /// Gives every question that is not over its whole time from now on.
+    fn renew(&mut self, now_ms: u64) {
+        let open = self.questions.values_mut();
+        for open in open.filter(|open| !open.is_over(now_ms)) {
+            open.deadline_ms = Some(now_ms.saturating_add(open.wait_ms));
+        }
+    }
+
     fn deny(&mut self, over: impl Fn(&Open) -> bool) -> Vec<Settled> {
         let due = self.questions.iter().filter(|(_, open)| over(open));
         let ids: Vec<String> = due.map(|(id, _)| id.clone()).collect();
@@ -214,6 +285,12 @@ impl Book {
             matter: open.matter,
             decision,
         })
+    }
+}
+
+impl Open {
+    fn is_over(&self, now_ms: u64) -> bool {
+        self.deadline_ms.is_some_and(|deadline| now_ms >= deadline)
     }
 }
 

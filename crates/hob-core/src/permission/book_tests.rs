@@ -24,7 +24,7 @@ fn book() -> Book {
 #[test]
 fn the_first_valid_answer_counts_and_the_second_does_not() {
     let mut book = book();
-    assert_eq!(book.ask("q1", matter(1, "c", "d"), 100), Ok(Opened::New));
+    assert_eq!(book.ask("q1", matter(1, "c", "d"), 0, 100), Ok(Opened::New));
     let settled = book.answer("q1", Allow, Some("d"), 50).expect("counts");
     assert_eq!(settled.decision, Allow);
     assert_eq!(book.answer("q1", Deny, None, 51), Err(Refused::NotOpen));
@@ -34,7 +34,8 @@ fn the_first_valid_answer_counts_and_the_second_does_not() {
 #[test]
 fn an_answer_to_something_else_leaves_the_question_open() {
     let mut book = book();
-    book.ask("q1", matter(1, "c", "d"), 100).expect("is asked");
+    book.ask("q1", matter(1, "c", "d"), 0, 100)
+        .expect("is asked");
     let other = book.answer("q1", Allow, Some("e"), 1);
     assert_eq!(other, Err(Refused::OtherDigest));
     book.answer("q1", Deny, Some("d"), 2).expect("still counts");
@@ -43,7 +44,8 @@ fn an_answer_to_something_else_leaves_the_question_open() {
 #[test]
 fn the_deadline_denies_and_a_later_yes_does_not_count() {
     let mut book = book();
-    book.ask("q1", matter(1, "c", "d"), 100).expect("is asked");
+    book.ask("q1", matter(1, "c", "d"), 0, 100)
+        .expect("is asked");
     assert_eq!(book.next_deadline_ms(), Some(100));
     assert_eq!(book.answer("q1", Allow, None, 100), Err(Refused::Late));
     let settled = book.expire(100);
@@ -55,17 +57,20 @@ fn the_deadline_denies_and_a_later_yes_does_not_count() {
 #[test]
 fn the_same_matter_is_one_question() {
     let mut book = book();
-    book.ask("q1", matter(1, "c", "d"), 100).expect("is asked");
-    let again = book.ask("q2", matter(1, "c", "d"), 500);
+    book.ask("q1", matter(1, "c", "d"), 0, 100)
+        .expect("is asked");
+    let again = book.ask("q2", matter(1, "c", "d"), 0, 500);
     assert_eq!(again, Ok(Opened::Joined("q1".to_owned())));
-    assert_eq!(book.ask("q3", matter(1, "c", "e"), 100), Ok(Opened::New));
+    assert_eq!(book.ask("q3", matter(1, "c", "e"), 0, 100), Ok(Opened::New));
 }
 
 #[test]
 fn a_run_that_ends_takes_its_questions_along_and_no_others() {
     let mut book = book();
-    book.ask("q1", matter(1, "a", "d"), 100).expect("is asked");
-    book.ask("q2", matter(2, "a", "d"), 100).expect("is asked");
+    book.ask("q1", matter(1, "a", "d"), 0, 100)
+        .expect("is asked");
+    book.ask("q2", matter(2, "a", "d"), 0, 100)
+        .expect("is asked");
     let settled = book.withdraw(run(1));
     assert_eq!(settled.len(), 1);
     assert_eq!(settled[0].id, "q1");
@@ -105,11 +110,11 @@ fn a_full_book_refuses_and_forgets_nothing() {
         ticket_ms: 10,
     };
     let mut book = Book::new(bounds);
-    book.ask("q1", matter(1, "a", "d"), 9).expect("has room");
-    let second = book.ask("q2", matter(1, "b", "d"), 9);
+    book.ask("q1", matter(1, "a", "d"), 0, 9).expect("has room");
+    let second = book.ask("q2", matter(1, "b", "d"), 0, 9);
     assert_eq!(second, Err(Full::QuestionsOfRun));
-    book.ask("q3", matter(2, "a", "d"), 9).expect("has room");
-    let third = book.ask("q4", matter(3, "a", "d"), 9);
+    book.ask("q3", matter(2, "a", "d"), 0, 9).expect("has room");
+    let third = book.ask("q4", matter(3, "a", "d"), 0, 9);
     assert_eq!(third, Err(Full::Questions));
     book.grant("t1", "d", 0).expect("has room");
     assert_eq!(book.grant("t2", "d", 9), Err(Full::Tickets));
@@ -129,17 +134,85 @@ proptest! {
                 0 => {
                     asked += 1;
                     let id = format!("q{asked}");
-                    let _ = book.ask(&id, matter(which, "c", &id), 25);
+                    let _ = book.ask(&id, matter(which, "c", &id), 0, 25);
                     Vec::new()
                 }
-                1 => book.answer(&format!("q{which}"), Allow, None, now).into_iter().collect(),
+                1 => {
+                    let id = format!("q{which}");
+                    let deadline = book.deadline(&id);
+                    let answered = book.answer(&id, Allow, None, now);
+                    let in_time = matches!(deadline, Some(QuestionDeadline::At(at)) if now < at);
+                    prop_assert!(answered.is_err() || in_time, "a late yes counted");
+                    answered.into_iter().collect()
+                }
                 2 => book.expire(now),
                 _ => book.withdraw(run(which)),
             };
             for it in over {
-                prop_assert!(it.decision == Deny || now < 25, "a late yes counted");
                 prop_assert!(settled.insert(it.id), "settled twice");
             }
         }
     }
+}
+
+#[test]
+fn while_somebody_attends_no_question_has_a_deadline() {
+    let mut book = book();
+    book.ask("early", matter(1, "a", "d"), 0, 100)
+        .expect("is asked");
+    assert!(book.attend(7, 10));
+    assert!(book.attend(8, 10));
+    assert!(!book.attend(8, 10));
+    book.ask("late", matter(1, "b", "d"), 50, 100)
+        .expect("is asked");
+    assert_eq!(book.next_deadline_ms(), None);
+    assert!(book.expire(1_000_000).is_empty());
+    book.leave(7, 1_000_000);
+    assert_eq!(book.next_deadline_ms(), None, "one still attends");
+    // One that never attended does not end it.
+    book.leave(9, 1_000_000);
+    assert_eq!(book.deadline("early"), Some(QuestionDeadline::None));
+    book.leave(8, 1_000_000);
+    for id in ["early", "late"] {
+        assert_eq!(
+            book.deadline(id),
+            Some(QuestionDeadline::At(1_000_100)),
+            "{id}"
+        );
+    }
+    // It is over once for all: leaving again gives no more time.
+    book.leave(8, 1_000_050);
+    assert_eq!(book.expire(1_000_100).len(), 2);
+    assert_eq!(book.deadline("early"), None);
+}
+
+#[test]
+fn an_answer_gives_the_other_questions_their_whole_time() {
+    let mut book = book();
+    for (number, id) in ["q1", "q2", "q3"].into_iter().enumerate() {
+        book.ask(id, matter(1, id, "d"), 0, 100 + number as u64)
+            .expect("is asked");
+    }
+    book.answer("q1", Allow, None, 99).expect("counts");
+    assert_eq!(book.deadline("q2"), Some(QuestionDeadline::At(99 + 101)));
+    book.answer("q2", Deny, None, 199).expect("counts");
+    assert_eq!(book.deadline("q3"), Some(QuestionDeadline::At(199 + 102)));
+    // What does not count gives no time.
+    assert_eq!(
+        book.answer("q3", Allow, Some("other"), 300),
+        Err(Refused::OtherDigest)
+    );
+    assert_eq!(book.deadline("q3"), Some(QuestionDeadline::At(199 + 102)));
+    assert_eq!(book.expire(301).len(), 1);
+}
+
+#[test]
+fn an_answer_does_not_bring_back_what_is_over() {
+    let mut book = book();
+    book.ask("q1", matter(1, "a", "d"), 0, 50)
+        .expect("is asked");
+    book.ask("q2", matter(1, "b", "d"), 0, 100)
+        .expect("is asked");
+    book.answer("q2", Allow, None, 60).expect("counts");
+    assert_eq!(book.answer("q1", Allow, None, 61), Err(Refused::Late));
 }

@@ -38,7 +38,7 @@ mod shown;
 
 pub use approved::{Approved, Work};
 pub use audit::{AUDIT_ROOT, Chain, entry_hash, recorded, verify_audit};
-pub use book::{Book, Bounds, Full, Matter, NoTicket, Opened, Refused, Settled};
+pub use book::{Book, Bounds, Full, Matter, NoTicket, Opened, QuestionDeadline, Refused, Settled};
 pub use canonical::{canonical, fingerprint};
 pub use cover::{check_terms, rule_note};
 pub use offers::{grant, offer, offers};

@@ -69,8 +69,6 @@ const RULE_ASKS_ALWAYS: &str = "rule:asks-always";
 /// The tool of a loop's own memory, and the kind of the sessions it is theirs in.
 const LOOP_MEMORY: &str = "loop_memory";
 const LOOP_KIND: &str = "loop";
-/// The tool of the shared terminal.
-const TERMINAL: &str = "terminal";
 /// A channel without a ceiling of its own may look, and no more.
 const CHANNEL_CEILING: Tier = Tier::Read;
 /// Kinds of sessions whose runs nobody watches.
@@ -138,11 +136,10 @@ pub fn is_change_of_files(call: &Call<'_>) -> bool {
 }
 
 /// Whether a call that would fail needs nobody's yes: it has no effect, and its refusal tells
-/// nothing that is not known. A change of files is such a call, and so is typing into the shared
-/// terminal: what that refuses it reads off the call itself, or off a machine without tmux.
+/// nothing that is not known. The tools of the house refuse by what the call itself says, by what a
+/// look inside the workspace would tell, or by what this machine lacks, such as tmux or a sandbox.
 pub fn may_fail_unasked(call: &Call<'_>) -> bool {
-    let is_terminal = call.scene.of_house && call.tool.name == TERMINAL;
-    is_change_of_files(call) || is_terminal
+    call.scene.of_house
 }
 
 /// What the house does with a call that no stored rule covers.

@@ -18,6 +18,10 @@ const CALM_MS: u64 = 60_000;
 const READY_PROBE_MS: u64 = 10;
 const READY_PROBE_MS_MAX: u64 = 100;
 
+/// A service that nobody can ask for its health counts as running after living so long: one that
+/// cannot run mostly ends sooner, and whoever starts it hears of that.
+const SETTLE_MS: u64 = 500;
+
 /// When a service that ended is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
@@ -30,7 +34,7 @@ pub enum Restart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     pub restart: Restart,
-    /// It is asked for its health; otherwise it is ready once it runs.
+    /// It is asked for its health; otherwise it is ready once it has run for [`SETTLE_MS`].
     pub has_health: bool,
     /// How long it may take until it is ready.
     pub ready_ms: u64,
@@ -111,6 +115,10 @@ enum Phase {
     Stopped,
     /// A start is under way.
     Launching,
+    /// Its process runs, cannot be asked whether it is ready, and may end at once.
+    Settling {
+        since_ms: u64,
+    },
     /// Its process runs and is not ready yet.
     Awaiting {
         since_ms: u64,
@@ -164,7 +172,7 @@ impl Machine {
     pub fn state(&self) -> State {
         match self.phase {
             Phase::Stopped => State::Stopped,
-            Phase::Launching | Phase::Awaiting { .. } => State::Starting,
+            Phase::Launching | Phase::Settling { .. } | Phase::Awaiting { .. } => State::Starting,
             Phase::Running { .. } => State::Running,
             Phase::Killing(_) => State::Stopping,
             Phase::Backoff { .. } => State::Backoff,
@@ -194,6 +202,7 @@ impl Machine {
             Look::UnderWay | Look::Never => None,
         };
         match &self.phase {
+            Phase::Settling { since_ms } => Some(since_ms.saturating_add(SETTLE_MS)),
             Phase::Awaiting {
                 since_ms, look: at, ..
             } => {
@@ -236,6 +245,7 @@ impl Machine {
             }
             Phase::Killing(After::Stop) => self.phase = Phase::Killing(After::Start),
             Phase::Launching
+            | Phase::Settling { .. }
             | Phase::Awaiting { .. }
             | Phase::Running { .. }
             | Phase::Killing(_) => {}
@@ -244,7 +254,10 @@ impl Machine {
 
     fn unwanted(&mut self, out: &mut Vec<Effect>) {
         match self.phase {
-            Phase::Launching | Phase::Awaiting { .. } | Phase::Running { adopted: false, .. } => {
+            Phase::Launching
+            | Phase::Settling { .. }
+            | Phase::Awaiting { .. }
+            | Phase::Running { adopted: false, .. } => {
                 self.kill(After::Stop, out);
             }
             Phase::Killing(_) => self.phase = Phase::Killing(After::Stop),
@@ -267,7 +280,7 @@ impl Machine {
             };
             out.push(Effect::Probe);
         } else {
-            self.run(now_ms, false);
+            self.phase = Phase::Settling { since_ms: now_ms };
         }
     }
 
@@ -345,6 +358,8 @@ impl Machine {
                 }
                 true
             }
+            // Of one that cannot be asked, its end says all.
+            Phase::Settling { .. } => true,
             Phase::Killing(After::Failure) | Phase::Launching | Phase::Awaiting { .. } => false,
             // It is not ours, or it is over already.
             _ => return,
@@ -363,6 +378,11 @@ impl Machine {
         let idle_at = self.idle_at();
         let ready_ms = self.policy.ready_ms;
         match &mut self.phase {
+            Phase::Settling { since_ms } => {
+                if now_ms >= since_ms.saturating_add(SETTLE_MS) {
+                    self.run(now_ms, false);
+                }
+            }
             Phase::Awaiting { since_ms, look, .. } => {
                 if now_ms >= since_ms.saturating_add(ready_ms) {
                     self.kill(After::Failure, out);

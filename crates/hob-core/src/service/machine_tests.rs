@@ -52,6 +52,9 @@ impl Life {
         if policy.has_health {
             assert_eq!(probes, [Effect::Probe]);
             life.feed(Event::Probed { healthy: true });
+        } else {
+            assert_eq!(life.state(), State::Starting);
+            assert_eq!(life.wait(), (SETTLE_MS, vec![]));
         }
         assert_eq!(life.state(), State::Running);
         life
@@ -146,6 +149,7 @@ fn a_minute_of_running_calms() {
         life.feed(FAILED);
         life.wait();
         life.feed(Event::Started);
+        life.wait();
     }
     life.now_ms += CALM_MS;
     life.feed(FAILED);
@@ -167,6 +171,36 @@ fn restart_classes() {
         life.feed(Event::Ended { success });
         assert_eq!(life.state(), expected, "{restart:?} {success}");
     }
+}
+
+#[test]
+fn one_that_ends_at_once_never_counts_as_running() {
+    let cases = [
+        (Restart::Never, true, State::Stopped),
+        (Restart::Never, false, State::Failed),
+        (Restart::OnFailure, false, State::Backoff),
+    ];
+    for (restart, success, expected) in cases {
+        let mut life = Life::new(Policy { restart, ..PLAIN });
+        life.feed(Event::Wanted);
+        life.feed(Event::Started);
+        life.now_ms += SETTLE_MS - 1;
+        assert_eq!(life.feed(Event::Tick), []);
+        assert_eq!(life.state(), State::Starting);
+        life.feed(Event::Ended { success });
+        assert_eq!(life.state(), expected, "{restart:?} {success}");
+    }
+}
+
+#[test]
+fn one_that_settles_can_be_stopped() {
+    let mut life = Life::new(PLAIN);
+    life.feed(Event::Wanted);
+    life.feed(Event::Started);
+    assert_eq!(life.feed(Event::Wanted), []);
+    assert_eq!(life.feed(Event::Unwanted), [Effect::Kill]);
+    life.feed(FAILED);
+    assert_eq!(life.state(), State::Stopped);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use hob_bus::Caller;
 use hob_core::family;
 use hob_kit::failpoint;
 use hob_tools::terminal;
-use hob_wire::rooms::permission::{self, AskParams, Denial, WithdrawParams};
+use hob_wire::rooms::permission::{self, AskParams, BY_CANNOT_RUN, Denial, Ruling, WithdrawParams};
 use hob_wire::rooms::tool::{
     Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, Probe, Probed,
 };
@@ -133,7 +133,7 @@ impl Hands {
             return unknown();
         }
         let context = self.context(&call);
-        let question = AskParams {
+        let mut question = AskParams {
             tool,
             args: call.args.clone(),
             context,
@@ -141,7 +141,9 @@ impl Hands {
             approved,
             channel: self.channel.clone(),
             unattended: self.unattended,
+            question_id: None,
         };
+        let ruling = self.ruling(&mut question).await;
         let denied = |by: String, reason, grant| {
             Asked::Denied(Box::new(Denial {
                 call_id: call.id.clone(),
@@ -151,10 +153,13 @@ impl Hands {
                 grant,
             }))
         };
-        match self.caller.call::<permission::Ask>(&question).await {
+        match ruling {
             Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {
                 ticket: ruling.ticket,
                 digest: ruling.digest,
+            },
+            Ok(ruling) if ruling.by == BY_CANNOT_RUN => Asked::Impossible {
+                reason: ruling.reason.unwrap_or_default(),
             },
             Ok(ruling) => {
                 let reason = ruling.reason;
@@ -165,6 +170,20 @@ impl Hands {
             Err(error) => {
                 let reason = format!("No permission could be had: {}", error.message);
                 denied(error.code.as_str().to_owned(), reason, None)
+            }
+        }
+    }
+
+    /// Waits for a ruling. A person may take hours, and one request may not: it is made again until
+    /// there is an answer.
+    async fn ruling(&self, question: &mut AskParams) -> Result<Ruling, WireError> {
+        loop {
+            match self.caller.call::<permission::Ask>(question).await {
+                Err(error) if error.code == ErrorCode::Timeout => {
+                    let details = error.details.unwrap_or_default();
+                    question.question_id = details["questionId"].as_str().map(str::to_owned);
+                }
+                ruling => return ruling,
             }
         }
     }

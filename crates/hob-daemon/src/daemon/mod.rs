@@ -15,6 +15,8 @@ pub struct Facts {
     /// Each listener as `surface address`: known once the gateway is open, which is after the
     /// rooms are served.
     pub listeners: Arc<OnceLock<Vec<String>>>,
+    /// What a person must know of them; known at the same time.
+    pub notes: Arc<OnceLock<Vec<String>>>,
 }
 
 /// The service `daemon`.
@@ -32,6 +34,7 @@ pub fn room(facts: Facts, store: Store) -> Room {
                 started_at: facts.started_at,
                 home: facts.home,
                 listeners: facts.listeners.get().cloned().unwrap_or_default(),
+                notes: facts.notes.get().cloned().unwrap_or_default(),
                 store: store.status(),
                 sessions,
                 seq: store.event_log().bounds().last,

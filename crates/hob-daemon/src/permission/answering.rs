@@ -2,17 +2,18 @@
 
 use super::desk::{Desk, OpenQuestion, State, event};
 use super::tickets::denied;
-use hob_core::permission::{Refused, Settled, offer};
+use hob_core::permission::{QuestionDeadline, Refused, Settled, offer};
 use hob_kit::failpoint;
 use hob_store::{Judgement, KeptRule, NewRule};
 use hob_wire::id::RunId;
 use hob_wire::rooms::permission::{
-    AnswerParams, Answered, Decision, PendingParams, PermissionAnswered, Question, Questions,
-    Reach, Withdrawn,
+    AnswerParams, Answered, Attended, Decision, PendingParams, PermissionAnswered, Question,
+    Questions, Reach, Ruling, Withdrawn,
 };
 use hob_wire::rule::Terms;
 use hob_wire::work::RuleDecision;
 use hob_wire::{ErrorCode, WireError};
+use std::sync::Arc;
 
 /// Settled questions whose outcome is remembered, to tell a late answerer.
 const SETTLED_MAX: usize = 256;
@@ -50,14 +51,41 @@ impl Desk {
         Withdrawn { questions }
     }
 
+    /// Marks a connection as one that shows questions to a person, until it closes.
+    pub(super) fn attend(self: &Arc<Self>, connection: u64) -> Result<Attended, WireError> {
+        let now_ms = self.parts.clock.monotonic_ms();
+        let is_new = self.state().book.attend(connection, now_ms);
+        let desk = Arc::clone(self);
+        let stays = !is_new
+            || self
+                .parts
+                .bus
+                .when_closed(connection, move || desk.leave(connection));
+        if !stays {
+            self.leave(connection);
+            let message = "Questions can only be shown over a connection that stays: use the WebSocket or the unix socket.";
+            return Err(WireError::new(ErrorCode::InvalidParams, message));
+        }
+        self.deadlines.send_replace(());
+        let connections = self.state().book.attending();
+        let connections = u32::try_from(connections).unwrap_or(u32::MAX);
+        Ok(Attended { connections })
+    }
+
+    fn leave(&self, connection: u64) {
+        let now_ms = self.parts.clock.monotonic_ms();
+        self.state().book.leave(connection, now_ms);
+        self.deadlines.send_replace(());
+    }
+
     pub(super) fn pending(&self, params: &PendingParams) -> Questions {
         let state = self.state();
-        let wanted = |question: &&Question| {
+        let wanted = |question: &Question| {
             let key = params.session_key.as_ref();
             key.is_none_or(|key| *key == question.session_key)
         };
-        let open = state.open.values().map(|open| &open.question);
-        let mut questions: Vec<Question> = open.filter(wanted).cloned().collect();
+        let open = state.open.values().filter_map(|open| state.shown(open));
+        let mut questions: Vec<Question> = open.filter(wanted).collect();
         questions.sort_by(|one, other| (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id)));
         Questions { questions }
     }
@@ -83,7 +111,8 @@ impl Desk {
         by: &str,
         terms: Option<Terms>,
     ) -> Result<Answered, WireError> {
-        let Some(open) = self.state().open.remove(&settled.id) else {
+        let open = self.state().open.get(&settled.id).cloned();
+        let Some(open) = open else {
             return Err(WireError::new(ErrorCode::Internal, "the question got lost"));
         };
         let answered = Answered {
@@ -105,8 +134,14 @@ impl Desk {
             }
             (Decision::Deny, _) => denied(by, Some(reason(by))),
         };
-        self.state().remember(&answered);
+        {
+            let mut state = self.state();
+            state.open.remove(&answered.id);
+            state.remember(&answered, &ruling);
+        }
         open.outcome.send_replace(Some(ruling));
+        // The other questions have more time now.
+        self.deadlines.send_replace(());
         written.map(|()| answered)
     }
 
@@ -171,15 +206,28 @@ impl State {
         offer(&call, reach, decision).map(Some).ok_or_else(missing)
     }
 
-    fn remember(&mut self, answered: &Answered) {
+    /// An open question as it stands now; none if it is settled.
+    pub(super) fn shown(&self, open: &OpenQuestion) -> Option<Question> {
+        let deadline = self.book.deadline(&open.question.id)?;
+        let mut question = open.question.clone();
+        question.attended = deadline == QuestionDeadline::None;
+        if let QuestionDeadline::At(at_ms) = deadline {
+            let wait_ms = at_ms.saturating_sub(open.asked_ms);
+            question.deadline_at = question.asked_at.saturating_add(wait_ms);
+        }
+        Some(question)
+    }
+
+    fn remember(&mut self, answered: &Answered, ruling: &Ruling) {
         if self.settled.len() >= SETTLED_MAX {
             self.settled.pop_front();
         }
-        self.settled.push_back(answered.clone());
+        self.settled.push_back((answered.clone(), ruling.clone()));
     }
 
     fn refusal(&self, id: &str, refused: Refused) -> WireError {
-        let known = self.settled.iter().find(|answered| answered.id == id);
+        let known = self.settled.iter().map(|(answered, _)| answered);
+        let known = known.into_iter().find(|answered| answered.id == id);
         let (code, message) = match (refused, known) {
             (Refused::NotOpen, Some(answered)) => {
                 let decision = match answered.decision {

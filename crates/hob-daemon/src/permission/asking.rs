@@ -10,11 +10,14 @@ use hob_core::permission::{
 };
 use hob_kit::failpoint;
 use hob_store::Judgement;
-use hob_wire::rooms::permission::{AskParams, Decision, PermissionRequested, Question, Ruling};
+use hob_wire::rooms::permission::{
+    AskParams, BY_CANNOT_RUN, Decision, PermissionRequested, Question, Ruling,
+};
 use hob_wire::rooms::tool::{ExecuteParams, Preview, Previewed};
 use hob_wire::work::{Effect, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -24,12 +27,37 @@ const BY_JOURNAL: &str = "journal";
 const BY_UNATTENDED: &str = "unattended";
 /// The rule for a call that would only be told why it cannot be done.
 const BY_NO_EFFECT: &str = "rule:no-effect";
+/// The longest that one request waits for an answer.
+const ASK_WAIT_MS_MAX: u64 = 240_000;
 /// What every rule of the house's own modes is called.
 const BY_MODE: &str = "mode:";
+
+type Outcome = watch::Receiver<Option<Ruling>>;
+
+/// A question that a request waits for.
+struct Joined {
+    id: String,
+    outcome: Outcome,
+    /// As it is announced, if it is new.
+    new: Option<Question>,
+}
+
+/// A question that an earlier request of the same call waited for.
+enum Rejoined {
+    Open(String, Outcome),
+    /// It was answered meanwhile.
+    Settled(Ruling),
+}
 
 impl Desk {
     /// Decides by rule, or asks a person and waits.
     pub(super) async fn ask(&self, params: AskParams) -> Result<Ruling, WireError> {
+        if let Some(waiting) = self.rejoin(&params) {
+            return match waiting {
+                Rejoined::Settled(ruling) => Ok(ruling),
+                Rejoined::Open(id, outcome) => self.wait(&id, outcome).await,
+            };
+        }
         self.ready().await?;
         let said = Said {
             ceiling: params.ceiling,
@@ -37,7 +65,12 @@ impl Desk {
             unattended: params.unattended,
         };
         let mut around = self.around(&params.tool, &params.context, said).await?;
-        let seen = self.look(&params.tool, &params.args, &params.context).await;
+        let is_pure = params.tool.effect == Effect::Pure;
+        // A tool that only looks shows nothing, so it is asked about its call only if a person is.
+        let mut seen = Previewed::default();
+        if !is_pure {
+            seen = self.look(&params.tool, &params.args, &params.context).await;
+        }
         around.asks_always = seen.asks_always;
         let work = Work {
             tool: params.tool.name.clone(),
@@ -48,7 +81,11 @@ impl Desk {
         };
         let digest = work.digest();
         let call = around.call(&params.tool, &params.args, &params.context);
-        let by = match self.decide(&call, &around) {
+        let verdict = self.decide(&call, &around);
+        if is_pure && matches!(verdict, Verdict::Ask { .. }) {
+            seen = self.look(&params.tool, &params.args, &params.context).await;
+        }
+        let by = match verdict {
             Verdict::Allow { rule } => rule,
             Verdict::Deny { rule, reason } => {
                 let no = denied(&rule, Some(reason));
@@ -59,6 +96,10 @@ impl Desk {
             }
             Verdict::Ask { rule } if failpoint::broken(94) => rule,
             Verdict::Ask { rule } if failpoint::broken(96) && is_change_of_files(&call) => rule,
+            Verdict::Ask { .. } if seen.cannot_run.is_some() => {
+                let no = denied(BY_CANNOT_RUN, seen.cannot_run);
+                return self.rule(no, &params, &digest).await;
+            }
             // The ticket is bound to what would make it fail, so it can do nothing else. What a
             // person's own rule wants asked is asked all the same.
             Verdict::Ask { rule }
@@ -114,9 +155,6 @@ impl Desk {
         args: &Value,
         context: &ToolContext,
     ) -> Previewed {
-        if tool.effect == Effect::Pure {
-            return Previewed::default();
-        }
         let call = ExecuteParams {
             name: tool.name.clone(),
             args: args.clone(),
@@ -134,38 +172,79 @@ impl Desk {
         digest: String,
         seen: Option<String>,
     ) -> Result<Ruling, WireError> {
-        let deadline_ms = {
+        let wait_ms = {
             let settings = self.parts.settings.borrow();
             settings.duration_ms("permission.deadline")
         };
         let question = self.question(&params, &around, digest, seen.as_deref())?;
-        let question = Question {
-            deadline_at: question.asked_at.saturating_add(deadline_ms),
-            ..question
-        };
-        let (mut outcome, new) = self.open(&params, &around, question, deadline_ms)?;
-        if let Some(question) = new {
-            let id = question.id.clone();
-            if let Err(error) = self.announce(&params, &around, question).await {
-                // Nobody will ever see it, so nobody can answer it.
-                self.state().forget(&id);
-                return Err(error);
-            }
+        let opened = self.open(&params, &around, question, wait_ms)?;
+        if let Some(question) = opened.new
+            && let Err(error) = self.announce(&params, &around, question).await
+        {
+            // Nobody will ever see it, so nobody can answer it.
+            self.state().forget(&opened.id);
+            return Err(error);
         }
+        self.wait(&opened.id, opened.outcome).await
+    }
+
+    /// Waits for the outcome of a question, for as long as one request may take: whoever asked then
+    /// asks again with the question's id.
+    async fn wait(&self, id: &str, mut outcome: Outcome) -> Result<Ruling, WireError> {
+        let mut deadlines = self.deadlines.subscribe();
+        let wait_over = tokio::time::Instant::now() + self.ask_wait();
         loop {
             if let Some(ruling) = outcome.borrow_and_update().clone() {
                 return Ok(ruling);
             }
             let next = self.state().book.next_deadline_ms();
             let now_ms = self.parts.clock.monotonic_ms();
-            let wait = next.map_or(deadline_ms, |next| next.saturating_sub(now_ms).max(1));
-            let changed = tokio::time::timeout(Duration::from_millis(wait), outcome.changed());
-            match changed.await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return Ok(denied(BY_WITHDRAWN, None)),
-                Err(_) => self.expire().await,
+            let due = async {
+                match next {
+                    Some(next_ms) => {
+                        let wait_ms = next_ms.saturating_sub(now_ms).max(1);
+                        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = outcome.changed() => {
+                    if changed.is_err() {
+                        return Ok(denied(BY_WITHDRAWN, None));
+                    }
+                }
+                // It lives as long as this room.
+                _ = deadlines.changed() => {}
+                () = due => self.expire().await,
+                () = tokio::time::sleep_until(wait_over) => return Err(still_open(id)),
             }
         }
+    }
+
+    /// How long one request waits: the bus must not lose patience first.
+    fn ask_wait(&self) -> Duration {
+        let patience_ms = self.parts.bus.limits().request_timeout_ms();
+        Duration::from_millis((patience_ms / 5 * 4).clamp(1, ASK_WAIT_MS_MAX))
+    }
+
+    /// The question that an earlier request waited for, as it stands now.
+    fn rejoin(&self, params: &AskParams) -> Option<Rejoined> {
+        let id = params.question_id.as_deref()?;
+        let state = self.state();
+        let is_asker = |run, call: &String| {
+            params.context.run_id == Some(run) && params.context.call_id.as_ref() == Some(call)
+        };
+        if let Some(open) = state.open.get(id) {
+            let question = &open.question;
+            return is_asker(question.run_id, &question.call_id)
+                .then(|| Rejoined::Open(id.to_owned(), open.outcome.subscribe()));
+        }
+        let mut settled = state.settled.iter();
+        let (_, ruling) = settled.find(|(answered, _)| {
+            answered.id == id && Some(answered.run_id) == params.context.run_id
+        })?;
+        Some(Rejoined::Settled(ruling.clone()))
     }
 
     /// Logs the question with its entry in the record.
@@ -192,32 +271,40 @@ impl Desk {
         params: &AskParams,
         around: &Around,
         question: Question,
-        deadline_ms: u64,
-    ) -> Result<(watch::Receiver<Option<Ruling>>, Option<Question>), WireError> {
+        wait_ms: u64,
+    ) -> Result<Joined, WireError> {
         let matter = Matter {
             run: question.run_id,
             call: question.call_id.clone(),
             digest: question.digest.clone(),
         };
-        let until_ms = self.parts.clock.monotonic_ms().saturating_add(deadline_ms);
+        let asked_ms = self.parts.clock.monotonic_ms();
         let mut state = self.state();
-        let opened = state.book.ask(&question.id, matter, until_ms);
+        let opened = state.book.ask(&question.id, matter, asked_ms, wait_ms);
         match opened.map_err(full)? {
             Opened::Joined(id) => match state.open.get(&id) {
-                Some(open) => Ok((open.outcome.subscribe(), None)),
+                Some(open) => Ok(Joined {
+                    outcome: open.outcome.subscribe(),
+                    id,
+                    new: None,
+                }),
                 None => Err(WireError::new(ErrorCode::Internal, "the question got lost")),
             },
             Opened::New => {
-                let (outcome, heard) = watch::channel(None);
+                let (sender, outcome) = watch::channel(None);
                 let open = OpenQuestion {
-                    question: question.clone(),
+                    question,
+                    asked_ms,
                     around: around.clone(),
                     tool: params.tool.clone(),
                     context: params.context.clone(),
-                    outcome,
+                    outcome: sender,
                 };
-                state.open.insert(question.id.clone(), open);
-                Ok((heard, Some(question)))
+                let id = open.question.id.clone();
+                // With the deadline that it has got, or none.
+                let new = state.shown(&open);
+                state.open.insert(id.clone(), Arc::new(open));
+                Ok(Joined { id, outcome, new })
             }
         }
     }
@@ -254,9 +341,17 @@ impl Desk {
             }),
             digest,
             asked_at,
+            // The book says until when.
             deadline_at: asked_at,
+            attended: false,
         })
     }
+}
+
+/// Tells whoever asked to go on waiting.
+fn still_open(id: &str) -> WireError {
+    let message = "The question is still open; ask again with its id to go on waiting.";
+    WireError::new(ErrorCode::Timeout, message).with_details(json!({ "questionId": id }))
 }
 
 fn nobody_there() -> String {

@@ -19,7 +19,7 @@ use hob_wire::work::{Mode, Tier, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, Topic, WireError};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::{OnceCell, watch};
 
 pub(super) struct Desk {
@@ -29,6 +29,8 @@ pub(super) struct Desk {
     pub(super) caller: Caller,
     /// A std mutex, because it is held for a few lines without await.
     state: Mutex<State>,
+    /// Changed when deadlines come or go, so that whoever waits for one looks again.
+    pub(super) deadlines: watch::Sender<()>,
     /// The stored rules as they stand in the store. A std lock, for the same reason.
     pub(super) rules: RwLock<RuleBook>,
     /// Whoever changes the stored rules: the book changes in the order the store did.
@@ -41,12 +43,16 @@ pub(super) struct Desk {
 
 pub(super) struct State {
     pub(super) book: Book,
-    pub(super) open: BTreeMap<String, OpenQuestion>,
-    pub(super) settled: VecDeque<Answered>,
+    /// Each until its outcome is written down.
+    pub(super) open: BTreeMap<String, Arc<OpenQuestion>>,
+    /// The last ones that were settled.
+    pub(super) settled: VecDeque<(Answered, Ruling)>,
 }
 
 pub(super) struct OpenQuestion {
     pub(super) question: Question,
+    /// When it was asked, by the clock of deadlines.
+    pub(super) asked_ms: u64,
     /// What an answer beyond this call would store, for a yes as for a no.
     pub(super) around: Around,
     pub(super) tool: ToolSpec,
@@ -119,6 +125,7 @@ impl Desk {
                 open: BTreeMap::new(),
                 settled: VecDeque::new(),
             }),
+            deadlines: watch::Sender::new(()),
             rules: RwLock::new(RuleBook::new()),
             pen: tokio::sync::Mutex::new(()),
             loaded: OnceCell::new(),

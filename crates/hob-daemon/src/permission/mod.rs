@@ -12,7 +12,7 @@
 //!
 //! Invariants: a question is announced before anyone can be asked for an answer to it; every
 //! ruling is in the audit record, in the transaction of its event and its rule, before the call may
-//! run; nobody waits longer than the deadline; what is not allowed is denied.
+//! run; where nobody attends, nobody waits longer than the deadline; what is not allowed is denied.
 
 mod answering;
 mod asking;
@@ -31,8 +31,8 @@ use hob_kit::settings::Settings;
 use hob_store::Store;
 use hob_wire::rooms::agent::RunCompleted;
 use hob_wire::rooms::permission::{
-    Add, Answer, Ask, Check, List, Pending, PermissionAnswered, PermissionRequested, Redeem,
-    Remove, Withdraw,
+    Add, Answer, Ask, Attend, Check, List, Pending, PermissionAnswered, PermissionRequested,
+    Redeem, Remove, Withdraw,
 };
 use hob_wire::rooms::session::SessionDeleted;
 pub use settings::KEYS;
@@ -61,7 +61,7 @@ pub fn room(parts: Parts) -> Room {
     let desk = Arc::new(Desk::new(parts));
     let of = |desk: &Arc<Desk>| Arc::clone(desk);
     let (asks, answers, redeems) = (of(&desk), of(&desk), of(&desk));
-    let (withdraws, pending) = (of(&desk), of(&desk));
+    let (withdraws, attends, pending) = (of(&desk), of(&desk), of(&desk));
     let room = Room::new("permissions")
         .concurrency(CONCURRENCY)
         .method::<Ask, _, _>(move |_, params| {
@@ -79,6 +79,10 @@ pub fn room(parts: Parts) -> Room {
         .method::<Withdraw, _, _>(move |_, params| {
             let desk = of(&withdraws);
             async move { Ok(desk.withdraw(params.run_id).await) }
+        })
+        .method::<Attend, _, _>(move |call, _| {
+            let desk = of(&attends);
+            async move { desk.attend(call.connection) }
         })
         .method::<Pending, _, _>(move |_, params| {
             let desk = of(&pending);

@@ -16,7 +16,7 @@ pub const KEYS: &[Key] = &[
             max_ms: 240_000,
         },
         "120s",
-        "How long a question waits for an answer before it counts as a no.",
+        "How long a question waits for an answer before it is denied. While a terminal shows it to a person it waits without end.",
     )
     .live(),
     Key::new(

@@ -6,9 +6,10 @@ use super::probe::may_be_sent;
 use super::settings;
 use hob_core::service::order;
 use hob_services::trust::{self, Distrust};
-use hob_services::{Found, Shelved};
+use hob_services::{BrokenFile, Found, Shelved};
 use hob_wire::rooms::service::{
-    LogsParams, Reached, Service, ServiceLogs, ServiceState, ServiceStatus, Services, StartParams,
+    BrokenService, LogsParams, Reached, Service, ServiceLogs, ServiceState, ServiceStatus,
+    Services, StartParams,
 };
 use hob_wire::{ErrorCode, WireError};
 use std::collections::BTreeSet;
@@ -57,6 +58,7 @@ impl Shared {
         Services {
             services: services.collect(),
             problems: roll.shelf.problems().to_vec(),
+            broken: roll.shelf.broken().iter().map(told_broken).collect(),
         }
     }
 
@@ -212,6 +214,10 @@ impl Shared {
         ordered.map_err(|disorder| conflict(disorder.sentence()))?;
         let mut found = None;
         if handle.rests() {
+            // A file that is broken now says nothing of how to start it, whatever ships instead.
+            if let Some(broken) = self.roll().shelf.broken_file(name) {
+                return Err(conflict(unstartable(broken)));
+            }
             let now = self.look_for(shelved).await;
             if let Found::Missing { why } = now {
                 return Err(conflict(why));
@@ -277,6 +283,9 @@ impl Shared {
         self.refresh().await;
         let roll = self.roll();
         roll.find(name).ok_or_else(|| {
+            if let Some(broken) = roll.shelf.broken_file(name) {
+                return WireError::new(ErrorCode::Conflict, unstartable(broken));
+            }
             let names: Vec<&str> = roll.handles.keys().map(String::as_str).collect();
             let known = if names.is_empty() {
                 "There are none".to_owned()
@@ -288,6 +297,21 @@ impl Shared {
             WireError::new(ErrorCode::NotFound, message)
         })
     }
+}
+
+fn told_broken(broken: &BrokenFile) -> BrokenService {
+    BrokenService {
+        name: broken.name.clone(),
+        file: broken.file.display().to_string(),
+        problem: broken.problem.clone(),
+    }
+}
+
+fn unstartable(broken: &BrokenFile) -> String {
+    format!(
+        "The file of the service '{}' is broken, so it cannot be started. {}",
+        broken.name, broken.problem
+    )
 }
 
 /// Waits until nothing of a service lives, or somebody wants it again.

@@ -78,8 +78,8 @@ impl Bench {
         let Some(tool) = tool else {
             return Ok(failed(self.unknown(&params.name)));
         };
-        if let Err(told) = check_arguments(&tool, &params.args) {
-            return Ok(*told);
+        if let Err(unfit) = check_arguments(&tool, &params.args) {
+            return Ok(failed(unfit));
         }
         let key = call_key(&params.context);
         let flight = self.flights.begin(key)?;
@@ -212,11 +212,34 @@ impl Bench {
         let name = params.name.clone();
         let missing = || WireError::new(ErrorCode::NotFound, self.unknown(&name));
         let tool = self.shared.shelf.find(&name).ok_or_else(missing)?;
-        if check_arguments(&tool, &params.args).is_err() {
-            return Ok(Previewed::default());
+        let work = work_of(&tool, params);
+        if let Some(reason) = self.refusal(&tool, &work).await {
+            let refused = Previewed {
+                cannot_run: Some(reason.clone()),
+                would_fail: Some(reason),
+                ..Previewed::default()
+            };
+            return Ok(mask_previewed(refused, &self.shared.mask));
         }
-        let seen = self.look(&tool, work_of(&tool, params)).await;
+        let seen = self.look(&tool, work).await;
         Ok(seen.unwrap_or_default())
+    }
+
+    /// Why a call can never run: the one place that is asked for every tool before a person is.
+    async fn refusal(&self, tool: &Tool, work: &Work) -> Option<String> {
+        if let Err(unfit) = check_arguments(tool, &work.args) {
+            return Some(unfit);
+        }
+        let Maker::House(entry) = &tool.maker else {
+            return None;
+        };
+        let (entry, spec) = (*entry, tool.spec.clone());
+        let (work, ground) = (work.clone(), self.shared.ground.clone());
+        let checked =
+            tokio::task::spawn_blocking(move || hob_tools::refusal(&entry, &spec, &work, &ground));
+        let limit = Duration::from_millis(self.timeout_ms(&tool.spec));
+        // A disk that does not answer leaves it open; the call itself will tell.
+        timeout(limit, checked).await.ok()?.ok()?
     }
 
     /// What a tool of the house sees of what it would change.
@@ -233,6 +256,7 @@ impl Bench {
             text: Some(seen.preview).filter(|text| !text.is_empty()),
             state: Some(seen.state),
             would_fail: seen.would_fail,
+            cannot_run: None,
             asks_always: seen.asks_always,
         };
         Some(mask_previewed(seen, &self.shared.mask))
@@ -426,8 +450,8 @@ fn work_of(tool: &Tool, params: ExecuteParams) -> Work {
     }
 }
 
-/// What a model is told whose arguments do not fit. Boxed: it is large and rare.
-fn check_arguments(tool: &Tool, args: &serde_json::Value) -> Result<(), Box<Executed>> {
+/// Checks arguments against the tool's schema; the error is what the model is told.
+fn check_arguments(tool: &Tool, args: &serde_json::Value) -> Result<(), String> {
     let name = &tool.spec.name;
     let reasons = if args.is_object() {
         match tool.schema.check(args) {
@@ -443,9 +467,9 @@ fn check_arguments(tool: &Tool, args: &serde_json::Value) -> Result<(), Box<Exec
     } else {
         String::new()
     };
-    Err(Box::new(failed(format!(
+    Err(format!(
         "The arguments of '{name}' do not fit, so nothing was run: {reasons} Call it again with arguments that fit.{schema}"
-    ))))
+    ))
 }
 
 /// A service's answer, or what became of it.

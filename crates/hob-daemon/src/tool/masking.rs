@@ -53,7 +53,11 @@ pub(super) fn mask_probed(probed: Probed, mask: &Mask) -> Probed {
 /// What a call would do, without secrets: it is stored with the question. The state that an
 /// approval is bound to is a hash and stays.
 pub(super) fn mask_previewed(mut previewed: Previewed, mask: &Mask) -> Previewed {
-    let texts = [&mut previewed.text, &mut previewed.would_fail];
+    let texts = [
+        &mut previewed.text,
+        &mut previewed.would_fail,
+        &mut previewed.cannot_run,
+    ];
     for text in texts.into_iter().flatten() {
         mask_text(text, mask);
     }

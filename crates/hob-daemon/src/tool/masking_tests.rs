@@ -64,11 +64,13 @@ fn looks_before_and_after_a_call_are_masked() {
         text: Some(format!("-{KEY}")),
         state: Some("seen:1".to_owned()),
         would_fail: Some(format!("no {KEY}")),
+        cannot_run: Some(format!("never {KEY}")),
         asks_always: false,
     };
     let told = mask_previewed(seen, &mask());
     assert_eq!(told.text.as_deref(), Some("-[masked]"));
     assert_eq!(told.would_fail.as_deref(), Some("no [masked]"));
+    assert_eq!(told.cannot_run.as_deref(), Some("never [masked]"));
     assert_eq!(told.state.as_deref(), Some("seen:1"));
     let known = format!("it said {KEY}");
     match mask_probed(Probed::Unknown { known }, &mask()) {

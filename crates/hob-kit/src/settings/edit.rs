@@ -3,16 +3,19 @@
 
 use super::document::join;
 use super::value::Value;
+use crate::text_file;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike};
 
-/// The file's text; empty when there is none.
+/// The file's text; empty when there is none. One that is not text is an error that holds a
+/// [`text_file::NotText`].
 pub fn read_file(path: &Path) -> io::Result<String> {
-    match std::fs::read_to_string(path) {
+    match std::fs::read(path) {
         Err(failure) if failure.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read,
+        read => text_file::decode(read?)
+            .map_err(|not_text| io::Error::new(io::ErrorKind::InvalidData, not_text)),
     }
 }
 

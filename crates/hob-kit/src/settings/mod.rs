@@ -22,6 +22,7 @@ pub use document::{Problem, Problems};
 pub use key::{Key, Kind};
 pub use value::Value;
 
+use crate::text_file::NotText;
 use crate::world::Env;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -118,10 +119,7 @@ impl Settings {
         let name = path.display().to_string();
         let text = edit::read_file(&path).map_err(|failure| Problems {
             file: name.clone(),
-            problems: vec![Problem {
-                line: None,
-                message: format!("the file cannot be read: {failure}"),
-            }],
+            problems: vec![unreadable(&failure)],
         })?;
         Settings::load(catalog, &name, &text, env)
     }
@@ -216,6 +214,21 @@ impl Settings {
             Some(entry) => &entry.value,
             None => panic!("the setting '{path}' is declared by no catalog"),
         }
+    }
+}
+
+/// What is wrong with a file whose text is not to be had.
+fn unreadable(failure: &std::io::Error) -> Problem {
+    let inner = failure.get_ref();
+    match inner.and_then(|inner| inner.downcast_ref::<NotText>()) {
+        Some(not_text) => Problem {
+            line: Some(not_text.line),
+            message: not_text.to_string(),
+        },
+        None => Problem {
+            line: None,
+            message: format!("the file cannot be read: {failure}"),
+        },
     }
 }
 

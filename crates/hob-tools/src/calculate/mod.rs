@@ -16,6 +16,7 @@ const EXPRESSION_CHARS_MAX: usize = 1_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, _| -> Running { Box::pin(async move { calculate(call.call()) }) },
+    check: None,
     looks: None,
 };
 

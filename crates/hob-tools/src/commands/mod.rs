@@ -383,10 +383,12 @@ impl Look {
 
 /// Whether a call is still what its approval was bound to. Blocks.
 pub(crate) fn check_state(work: &Work, look: &Look) -> Result<(), Refused> {
-    match &work.state {
-        Some(state) if *state != look.state => Err(Refused(
+    match (&work.state, &look.would_fail) {
+        (Some(state), _) if *state != look.state => Err(Refused(
             "What would run is not what was approved any more; nothing was run.".to_owned(),
         )),
+        // Nobody was asked about a call that was to fail, so it does.
+        (Some(_), Some(reason)) => Err(Refused(reason.clone())),
         _ => Ok(()),
     }
 }

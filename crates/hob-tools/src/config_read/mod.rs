@@ -15,6 +15,7 @@ use serde_json::json;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| Box::pin(async move { or_failed(read(call.call(), &ground).await) }),
+    check: None,
     looks: None,
 };
 

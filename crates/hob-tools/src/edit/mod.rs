@@ -22,6 +22,7 @@ const TEXT_CHARS_MAX: usize = 1024 * 1024;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| change::run(call, ground, plan),
+    check: None,
     looks: Some(Looks {
         look: |work, ground| change::look(work, ground, plan),
         probe: |work, ground| lookup::probe(work, ground, plan_done),

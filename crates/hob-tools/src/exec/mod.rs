@@ -28,6 +28,7 @@ const READ_ONLY: &str = "Read-only file system";
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: None,
     looks: Some(Looks {
         look,
         probe: |_, _| {

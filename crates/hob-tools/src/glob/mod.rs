@@ -24,6 +24,7 @@ const PATTERN_CHARS_MAX: usize = 1_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| looking(call, ground, glob),
+    check: None,
     looks: None,
 };
 

@@ -37,6 +37,7 @@ const HEAP_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| looking(call, ground, grep),
+    check: None,
     looks: None,
 };
 

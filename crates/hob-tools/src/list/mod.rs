@@ -18,6 +18,7 @@ const ENTRIES_MAX: usize = 2_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| looking(call, ground, |work, ground, _| list(work, ground)),
+    check: None,
     looks: None,
 };
 

@@ -18,6 +18,7 @@ const TEXT_CHARS_MAX: usize = 32_768;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| Box::pin(async move { or_failed(act(call.call(), &ground).await) }),
+    check: None,
     looks: None,
 };
 

@@ -15,6 +15,7 @@ const MODELS_MAX: usize = 300;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| Box::pin(async move { or_failed(list(call.call(), &ground).await) }),
+    check: None,
     looks: None,
 };
 

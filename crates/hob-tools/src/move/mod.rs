@@ -4,7 +4,7 @@ use crate::change::{self, Plan, Step};
 use crate::outcome::said;
 use crate::spot::{Node, Refused, Spot};
 use crate::write::not_a_file;
-use crate::{Entry, Ground, Looks, arguments, lookup, tree};
+use crate::{Entry, Ground, Looks, arguments, lookup, moved_thing, tree};
 use hob_core::permission::Work;
 use hob_wire::rooms::tool::Executed;
 use hob_wire::work::{Effect, Need, NeedKind, Tier, ToolSpec};
@@ -14,6 +14,7 @@ use serde_json::json;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| change::run(call, ground, plan),
+    check: None,
     looks: Some(Looks {
         look: |work, ground| change::look(work, ground, plan),
         probe: |work, ground| lookup::probe(work, ground, plan_done),
@@ -61,13 +62,12 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     let from = Spot::find(workspace, &args.from, ground)?;
     let to = Spot::find(workspace, &args.to, ground)?;
     let before = from.look()?;
-    let mut asks_always = false;
+    let mut tree = None;
     let what = match &before {
         Node::Nothing => return Err(not_a_file(&from, &before)),
         Node::Folder { .. } => {
-            let tree = tree::survey(&from, Some(&to))?;
-            asks_always = tree.asks_always;
-            format!("a folder with {} files, {} bytes", tree.files, tree.bytes)
+            let held = tree.insert(tree::survey(&from, Some(&to))?);
+            format!("a folder with {} files, {} bytes", held.files, held.bytes)
         }
         Node::File { bytes, .. } => format!("{} bytes", bytes.len()),
         Node::Link { .. } => "a link".to_owned(),
@@ -84,8 +84,13 @@ fn plan(work: &Work, ground: &Ground) -> Result<Plan, Refused> {
     Ok(Plan {
         preview: format!("{} → {} ({what})", from.shown, to.shown),
         done: told(&from.shown, &to.shown),
-        asks_always,
-        steps: vec![Step::Moved { from, to, before }],
+        asks_always: tree.as_ref().is_some_and(|tree| tree.asks_always),
+        steps: vec![Step::Moved {
+            mark: moved_thing::mark(&from, &before, tree.as_ref()),
+            from,
+            to,
+            before,
+        }],
     })
 }
 

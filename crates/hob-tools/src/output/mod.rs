@@ -20,6 +20,7 @@ const LINES_MAX: usize = 5_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: None,
     looks: None,
 };
 

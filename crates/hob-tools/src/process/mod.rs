@@ -25,6 +25,7 @@ const WAIT_MS_MAX: u64 = 30_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: None,
     looks: Some(Looks {
         look,
         probe: |work, _| {
@@ -139,6 +140,11 @@ impl Args {
 
 fn look(work: &Work, ground: &Ground) -> Look {
     let nothing = Look::failing;
+    // It runs, and there is nothing to show of it.
+    let plain = |about: &str| Look {
+        would_fail: None,
+        ..Look::failing(about.to_owned())
+    };
     let args: Args = match arguments(work) {
         Ok(args) => args,
         Err(Refused(reason)) => return nothing(reason),
@@ -149,10 +155,8 @@ fn look(work: &Work, ground: &Ground) -> Look {
             commands::look(errand.as_ref().map_err(Refused::clone), ground)
         }
         // What a session started it may look at and end without asking anybody again.
-        Action::Poll | Action::List => {
-            nothing("It only looks at what this session started.".to_owned())
-        }
-        Action::Kill => nothing("It only ends what this session started.".to_owned()),
+        Action::Poll | Action::List => plain("It only looks at what this session started."),
+        Action::Kill => plain("It only ends what this session started."),
         Action::Write => match seen(work, &args, ground) {
             Ok(command) => Look {
                 preview: format!(

@@ -33,6 +33,7 @@ const HEAD_BYTES: usize = 8_192;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: None,
     looks: None,
 };
 

@@ -18,6 +18,7 @@ const SHOWN_MAX: usize = 100;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| change::run(call, ground, plan),
+    check: None,
     looks: Some(Looks {
         look: |work, ground| change::look(work, ground, plan),
         probe: |work, ground| lookup::probe(work, ground, plan_done),

@@ -21,6 +21,7 @@ const MESSAGE_CHARS_MAX: usize = 4_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| Box::pin(async move { or_failed(history(call.call(), &ground).await) }),
+    check: None,
     looks: None,
 };
 

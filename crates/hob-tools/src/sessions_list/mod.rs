@@ -17,6 +17,7 @@ const SESSIONS_MAX: u32 = 100;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| Box::pin(async move { or_failed(list(call.call(), &ground).await) }),
+    check: None,
     looks: None,
 };
 

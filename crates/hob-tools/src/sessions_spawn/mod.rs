@@ -22,6 +22,7 @@ const TIMEOUT_MS: u64 = 240_000;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run: |call, ground| Box::pin(async move { or_failed(spawn(call.call(), &ground).await) }),
+    check: None,
     looks: None,
 };
 

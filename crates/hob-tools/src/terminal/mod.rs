@@ -57,6 +57,7 @@ const KEYS_SETTLE: Duration = Duration::from_millis(300);
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: None,
     looks: Some(Looks {
         look,
         probe: |work, ground| Box::pin(async move { probe(&work, &ground).await }),

@@ -12,6 +12,7 @@ use serde_json::json;
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: None,
     looks: None,
 };
 

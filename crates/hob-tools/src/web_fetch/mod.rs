@@ -48,6 +48,7 @@ pub const KEYS: &[Key] = &[Key::new(
 pub(crate) const ENTRY: Entry = Entry {
     spec,
     run,
+    check: Some(check),
     looks: None,
 };
 
@@ -103,6 +104,17 @@ fn spec() -> ToolSpec {
         approval: "Fetch {url}".to_owned(),
         timeout_ms: Some(TOOL_WAIT_MS),
     }
+}
+
+/// Refuses an address that may not be asked, as far as that is known without looking up a name:
+/// looking one up already tells somebody outside.
+fn check(work: &Work, ground: &Ground) -> Result<(), String> {
+    let args: Args = arguments(work).map_err(|Refused(reason)| reason)?;
+    let Some((web, openings)) = ground.web() else {
+        return Ok(());
+    };
+    let checked = web.check(&args.url, &openings);
+    checked.map_err(|error| told(&args.url, &error))
 }
 
 fn run(call: Approved<Work>, ground: Ground) -> Running {

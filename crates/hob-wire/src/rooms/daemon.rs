@@ -28,6 +28,9 @@ pub struct DaemonStatus {
     pub home: String,
     /// Each listener as `surface address`.
     pub listeners: Vec<String>,
+    /// What a person must know of them, such as that the usual port was taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     pub store: StoreStatus,
     pub sessions: u64,
     /// The last logged event.

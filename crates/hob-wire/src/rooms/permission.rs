@@ -52,6 +52,13 @@ methods! { "permissions";
         params: WithdrawParams, result: Withdrawn, scope: Admin, effect: Keyed,
         cli: Cli::Hidden,
     }
+    /// Marks this connection as one that shows questions to a person, until it closes.
+    /// While there is one, questions have no deadline; when the last one closes, each gets its whole
+    /// time from then on. Needs a connection that stays: a WebSocket or the unix socket.
+    Attend = "permission.attend" {
+        params: AttendParams, result: Attended, scope: Admin, effect: Keyed,
+        cli: Cli::Hidden,
+    }
     /// Lists the questions that wait for an answer.
     Pending = "permission.pending" {
         params: PendingParams, result: Questions, scope: Read, effect: Pure,
@@ -69,6 +76,10 @@ events! { "permissions";
         payload: Answered, scope: Read, durability: Logged,
     }
 }
+
+/// The decider of a ruling about a call that can never run: nobody was asked about it, and its reason
+/// is an answer to the model, not a denial.
+pub const BY_CANNOT_RUN: &str = "rule:cannot-run";
 
 /// A call that needs a decision.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +101,10 @@ pub struct AskParams {
     /// Nobody is there to be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
+    /// The question that this call waits for already, as `questionId` in the details of a `TIMEOUT`
+    /// names it: waits on for its answer, or takes the one it got meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +115,7 @@ pub struct Ruling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
     /// Who decided: a rule, a token's name, `deadline`, `unattended` when nobody could be asked,
-    /// or `withdrawn` with its run.
+    /// [`BY_CANNOT_RUN`] when there was nothing to ask, or `withdrawn` with its run.
     pub by: String,
     /// What the ticket is bound to; a journal keeps it as `approved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,8 +263,23 @@ pub struct Question {
     /// The hash the answer is bound to; any difference at run time asks again.
     pub digest: String,
     pub asked_at: u64,
-    /// Without an answer by then it is denied.
+    /// Without an answer by then it is denied, unless it is `attended`.
     pub deadline_at: u64,
+    /// A connection shows it to a person (`permission.attend`), so it has no deadline now: its whole
+    /// time begins when the last such connection closes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attended: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttendParams {}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attended {
+    /// Connections that show questions to a person now, this one included.
+    pub connections: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

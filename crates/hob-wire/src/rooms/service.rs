@@ -102,6 +102,19 @@ pub struct Services {
     /// Files of the home that could not be read as descriptors, each with the reason.
     #[serde(default)]
     pub problems: Vec<String>,
+    /// Those of these files that have a service's name: such a service cannot be started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<BrokenService>,
+}
+
+/// A file `services/NAME.toml` that does not describe a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrokenService {
+    pub name: String,
+    pub file: String,
+    /// What is wrong, with the file and the line.
+    pub problem: String,
 }
 
 /// A service and what it is doing.

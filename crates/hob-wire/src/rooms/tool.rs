@@ -273,6 +273,10 @@ pub struct Previewed {
     /// Why the call would do nothing, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_fail: Option<String>,
+    /// Why the call can never run, if so: its arguments do not fit its schema, or they name what no
+    /// call may reach. Nobody is asked about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cannot_run: Option<String>,
     /// Whether a person is asked whatever rule or mode allows it: the call changes a file that
     /// something else may run by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -32,6 +32,12 @@ pub fn command() -> Command {
                 .help("Runs the gateway alone, without any service of hob's own"),
         )
         .arg(
+            Arg::new("last-down")
+                .long("last-down")
+                .value_name("MARK")
+                .hide(true),
+        )
+        .arg(
             Arg::new("detached")
                 .long("detached")
                 .action(ArgAction::SetTrue)
@@ -47,6 +53,7 @@ pub fn run(world: World, matches: &ArgMatches) -> Result<(), Failure> {
     let options = DaemonOptions {
         listen: matches.get_one::<String>("listen").cloned(),
         bare: matches.get_flag("bare"),
+        last_down: matches.get_one::<String>("last-down").cloned(),
     };
     house::run_daemon(world, options).map_err(|error| Failure::failed(format!("{error:#}")))
 }

@@ -5,7 +5,8 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::tree::text;
 use clap::{ArgMatches, Command};
-use hob_kit::lock;
+use hob_kit::home::Home;
+use hob_kit::{last_down, lock};
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 use std::time::Duration;
@@ -45,7 +46,14 @@ pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
 pub async fn stop(context: &Context) -> Result<Option<u32>, Failure> {
     context.is_here()?;
     let home = &context.world.home;
-    let Some(pid) = lock::holder(home) else {
+    let deadline = Instant::now() + WAIT;
+    // First of all: a start that began before this must not take over when the daemon has ended.
+    // The very first one may not have made its folders yet. A home that cannot be written has no
+    // start to stop.
+    if home.root().exists() && home.ensure().is_ok() {
+        let _ = last_down::renew(home, &context.world.dice);
+    }
+    let Some(pid) = holder(home, deadline).await else {
         return Ok(None);
     };
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -59,7 +67,6 @@ pub async fn stop(context: &Context) -> Result<Option<u32>, Failure> {
             return Err(Failure::failed(sentence));
         }
     }
-    let deadline = Instant::now() + WAIT;
     while lock::holder(home) == Some(pid) {
         if Instant::now() >= deadline {
             let seconds = WAIT.as_secs();
@@ -71,4 +78,15 @@ pub async fn stop(context: &Context) -> Result<Option<u32>, Failure> {
         tokio::time::sleep(LOOK).await;
     }
     Ok(Some(pid))
+}
+
+/// Who holds the home. A daemon that has just taken it writes its pid a moment later.
+async fn holder(home: &Home, deadline: Instant) -> Option<u32> {
+    loop {
+        let pid = lock::holder(home);
+        if pid.is_some() || !lock::is_held(home) || Instant::now() >= deadline {
+            return pid;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }

@@ -17,5 +17,6 @@ pub fn command() -> Command {
 
 pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure> {
     down::stop(context).await?;
+    context.begin_anew();
     up::run(context, matches).await
 }

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::render::words::{bytes, count, pad};
+use crate::render::words::{bytes, count, one_line, pad, wrap};
 use crate::render::{Screen, Tone, moment};
 use crate::tree::text;
 use clap::{ArgMatches, Command};
@@ -81,6 +81,7 @@ pub fn lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
         let name = if index == 0 { "Listens" } else { "" };
         lines.push(pair(name, listener, screen));
     }
+    lines.extend(note_lines(&status.notes, screen));
     lines.extend(store_lines(status, screen));
     let sessions = format!(
         "{}, {}",
@@ -89,6 +90,17 @@ pub fn lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
     );
     lines.push(pair("Holds", &sessions, screen));
     lines
+}
+
+/// What a person must know, beside the name `Note`.
+fn note_lines(notes: &[String], screen: &Screen) -> Vec<String> {
+    let room = screen.width.map_or(usize::MAX, |it| it.saturating_sub(10));
+    let pieces = notes.iter().flat_map(|note| wrap(&one_line(note), room));
+    let named = std::iter::once("Note").chain(std::iter::repeat(""));
+    pieces
+        .zip(named)
+        .map(|(text, name)| pair(name, &screen.paint(Tone::Warning, &text), screen))
+        .collect()
 }
 
 pub fn absent_lines(home: &str, screen: &Screen) -> Vec<String> {

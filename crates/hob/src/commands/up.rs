@@ -3,6 +3,9 @@
 use super::status;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::render::Tone;
+use crate::render::words::{one_line, wrap};
+use crate::terminal::Terminal;
 use crate::tree::text;
 use clap::{ArgMatches, Command};
 
@@ -38,5 +41,13 @@ pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
         status.pid,
         status.listeners.join(", ")
     );
-    Ok(context.terminal.line(line)?)
+    context.terminal.line(line)?;
+    let asides = context.terminal.asides();
+    for note in &status.notes {
+        let room = asides.width.unwrap_or(usize::MAX);
+        for line in wrap(&one_line(note), room) {
+            Terminal::note(asides.paint(Tone::Warning, &line));
+        }
+    }
+    Ok(())
 }

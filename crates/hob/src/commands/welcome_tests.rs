@@ -24,6 +24,7 @@ fn status() -> DaemonStatus {
         started_at: NOW - 11_520_000,
         home: "/home/ada/.local/share/hob".to_owned(),
         listeners: vec!["http 127.0.0.1:7717".to_owned()],
+        notes: Vec::new(),
         store: StoreStatus {
             state: StoreState::Ready,
             message: None,

@@ -18,7 +18,7 @@ fn context(root: &Path) -> Context {
         home: Home::at(root),
     };
     let terminal = Terminal::new(&world, false);
-    Context { world, terminal }
+    Context::new(world, terminal)
 }
 
 async fn examined(root: &Path) -> Vec<Finding> {
@@ -109,4 +109,32 @@ async fn a_lost_database_is_broken_and_a_new_home_is_not() {
     let findings = examined(root.path()).await;
     let store = of_check(&findings, "store");
     assert_eq!(store[0].level, Level::Broken, "{findings:#?}");
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_is_broken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = made(folder.path());
+    fs::set_permissions(home.logs(), fs::Permissions::from_mode(0o500)).expect("is set");
+    let findings = examined(folder.path()).await;
+    let told = findings
+        .iter()
+        .any(|it| it.level == Level::Broken && it.message.contains("cannot be written"));
+    // Root writes where modes forbid it.
+    assert_eq!(told, !rustix::process::geteuid().is_root(), "{findings:?}");
+}
+
+#[test]
+fn a_read_only_file_system_is_told_with_what_to_do() {
+    let told = home::refused(Path::new("/x/hob"), rustix::io::Errno::ROFS).expect("is told");
+    assert_eq!(told.level, Level::Broken);
+    assert!(
+        told.message.contains("/x/hob cannot be written"),
+        "{told:?}"
+    );
+    assert!(told.fix.expect("a fix").contains("HOB_HOME"));
+    assert_eq!(
+        home::refused(Path::new("/x"), rustix::io::Errno::NOENT),
+        None
+    );
 }

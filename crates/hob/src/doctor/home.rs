@@ -2,6 +2,7 @@
 
 use super::{Finding, Level};
 use hob_kit::home::Home;
+use rustix::io::Errno;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -16,6 +17,7 @@ pub(super) fn examine(home: &Home) -> Vec<Finding> {
     ];
     for directory in &directories {
         findings.extend(permissions(directory, 0o077, "chmod 700"));
+        findings.extend(writable(directory));
     }
     let files = [
         home.owner_token(),
@@ -26,6 +28,11 @@ pub(super) fn examine(home: &Home) -> Vec<Finding> {
     for file in &files {
         findings.extend(permissions(file, 0o077, "chmod 600"));
     }
+    // hob writes the config file only when it is told to.
+    let written = [home.database(), home.lock_file(), home.log_file()];
+    findings.extend(written.iter().filter_map(|file| writable(file)));
+    // A read-only file system is one trouble, not one of each file.
+    findings.dedup_by(|next, first| next.fix == first.fix);
     findings.extend(drafts(home));
     if findings.is_empty() {
         let message = format!("{} is yours and private", home.root().display());
@@ -70,6 +77,27 @@ fn permissions(path: &Path, forbidden: u32, command: &str) -> Option<Finding> {
         message,
         format!("{command} '{shown}'"),
     ))
+}
+
+/// Tells why hob cannot write a file or folder that is there. Asks the system; writes nothing.
+pub(super) fn writable(path: &Path) -> Option<Finding> {
+    let error = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).err()?;
+    refused(path, error)
+}
+
+/// The finding of a path that the system refuses to write; nothing when it does not exist.
+pub(super) fn refused(path: &Path, error: Errno) -> Option<Finding> {
+    let fix = match error {
+        Errno::NOENT => return None,
+        Errno::ROFS => {
+            "Mount its file system for writing, or set HOB_HOME to a folder that can be written."
+                .to_owned()
+        }
+        _ => format!("chmod u+w '{}'", path.display()),
+    };
+    let reason = std::io::Error::from(error);
+    let message = format!("{} cannot be written: {reason}", path.display());
+    Some(Finding::bad(Level::Broken, "home", message, fix))
 }
 
 /// Drafts that a crash left: complete files are renamed into place, so these are never read.

@@ -5,6 +5,7 @@
 mod daemon;
 mod disk;
 mod home;
+mod port;
 mod sandbox;
 mod services;
 mod store;
@@ -85,8 +86,13 @@ async fn examine_home(context: &Context) -> Vec<Finding> {
             "{} does not exist yet; the first start makes it",
             home.root().display()
         );
-        let mut findings = vec![Finding::well("home", message)];
+        // Where it will be made.
+        let mut above = home.root().ancestors().skip(1);
+        let above = above.find(|folder| folder.exists());
+        let refused = above.and_then(home::writable);
+        let mut findings = vec![refused.unwrap_or_else(|| Finding::well("home", message))];
         findings.push(config(context));
+        findings.extend(port::usual(context));
         return findings;
     }
     let mut findings = home::examine(home);
@@ -94,6 +100,10 @@ async fn examine_home(context: &Context) -> Vec<Finding> {
     findings.push(config(context));
     let (running, found) = daemon::examine(context).await;
     findings.extend(found);
+    match &running {
+        Some(status) => findings.extend(port::notes(status)),
+        None => findings.extend(port::usual(context)),
+    }
     findings.extend(store::examine(home, running.as_ref()));
     if running.is_some() {
         findings.extend(services::examine(context).await);

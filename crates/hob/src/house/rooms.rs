@@ -29,7 +29,7 @@ impl House<'_> {
         bus: &Bus,
         groups: &Groups,
         config: Config,
-        listeners: Arc<OnceLock<Vec<String>>>,
+        (listeners, notes): (Arc<OnceLock<Vec<String>>>, Arc<OnceLock<Vec<String>>>),
     ) -> anyhow::Result<Kept> {
         self.learn_secrets();
         let tasks = &groups.rooms;
@@ -38,6 +38,7 @@ impl House<'_> {
             started_at: self.started_at,
             home: self.world.home.root().display().to_string(),
             listeners,
+            notes,
         };
         bus.serve(hob_daemon::session::room(&self.store))?;
         let settings = config.watch();

@@ -175,9 +175,13 @@ fn typed(question: &Question) -> Vec<String> {
 fn prompt(question: &Question, screen: &Screen) -> Vec<String> {
     // Beside the indent there is room for the key that is pressed.
     let room = screen.width.unwrap_or(COLUMNS).saturating_sub(6);
-    let deadline = moment::clock(question.deadline_at, screen);
-    let deadline = cut(&format!("  No answer by {deadline} is a no."), room + 2);
-    let mut out = vec![screen.paint(Tone::Quiet, &deadline)];
+    let mut out = Vec::new();
+    // While somebody is shown the question it waits for them.
+    if !question.attended {
+        let deadline = moment::clock(question.deadline_at, screen);
+        let deadline = cut(&format!("  Denied automatically at {deadline}."), room + 2);
+        out.push(screen.paint(Tone::Quiet, &deadline));
+    }
     let choices = choices(question);
     let here = choices.iter().filter(|choice| choice.offer.is_none());
     let mut first: Vec<Item> = here.map(|choice| Item::of(choice, screen)).collect();

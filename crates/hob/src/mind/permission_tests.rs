@@ -38,6 +38,7 @@ fn question(preview: &str) -> Question {
         digest: "d1".to_owned(),
         asked_at: NOW,
         deadline_at: NOW + 120_000,
+        attended: false,
     }
 }
 

@@ -8,8 +8,10 @@ use super::following::Following;
 use super::person::Person;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use hob_client::{Client, EventStream, Subscription};
+use hob_client::{Client, EventStream, LinkState, Subscription};
 use hob_wire::rooms::agent::{Run, RunOf, RunParams, RunView};
+use hob_wire::rooms::permission::{Attend, AttendParams};
+use std::convert::Infallible;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a follower listens to.
@@ -49,20 +51,21 @@ pub async fn run(
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
     let stream = listen(setting.client, &params.session_key).await?;
+    attend(setting).await;
     let ordered = setting.client.call_again::<Run>(params);
     let reply = tokio::select! {
         reply = ordered => reply?,
         // Nothing was accepted yet as far as we know; its session shows it otherwise.
         () = interrupts.next() => return Err(Failure::quiet(Exit::Interrupted)),
     };
-    let mut following = {
+    let following = {
         let of = RunOf {
             run_id: reply.run_id,
             session_key: reply.session_key,
         };
         Following::new(setting, stream, of, 1)
     };
-    following.end(interrupts).await
+    follow(following, setting, interrupts).await
 }
 
 /// Follows a run that is on its way already.
@@ -72,6 +75,7 @@ pub async fn join(
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
     let stream = listen(setting.client, &view.session_key).await?;
+    attend(setting).await;
     let mut following = {
         let of = RunOf {
             run_id: view.run_id,
@@ -82,7 +86,42 @@ pub async fn join(
     // What it asked before we came is not told again.
     let questions = duty::open_questions(setting.client, view).await?;
     following.begin_on_the_way(questions);
-    following.end(interrupts).await
+    follow(following, setting, interrupts).await
+}
+
+/// Follows a run to its end; meanwhile its questions wait for the person.
+async fn follow(
+    mut following: Following<'_>,
+    setting: Setting<'_>,
+    interrupts: &mut Interrupts,
+) -> Result<Ending, Failure> {
+    tokio::select! {
+        ended = following.end(interrupts) => ended,
+        never = keep_attending(setting) => match never {},
+    }
+}
+
+/// Tells the daemon that this connection shows questions to a person, so that they wait for an
+/// answer. Without the right to answer, or with a daemon that does not know it, they have their
+/// deadline, and the question says so.
+async fn attend(setting: Setting<'_>) {
+    if setting.person.is_some() {
+        let _ = setting.client.call_again::<Attend>(&AttendParams {}).await;
+    }
+}
+
+/// Tells it again whenever the daemon was lost and found.
+async fn keep_attending(setting: Setting<'_>) -> Infallible {
+    let mut link = setting.client.state();
+    loop {
+        if link.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        let state = *link.borrow_and_update();
+        if state == LinkState::Connected {
+            attend(setting).await;
+        }
+    }
 }
 
 async fn listen(client: &Client, session: &str) -> Result<EventStream, Failure> {

@@ -24,8 +24,13 @@ pub fn list(found: &Services, screen: &Screen) -> Vec<String> {
         .number("PID")
         .number("RESTARTS")
         .column("ABOUT");
+    let is_broken = |name: &str| found.broken.iter().any(|broken| broken.name == name);
     for service in &found.services {
         let status = &service.status;
+        // What still runs was started before its file broke.
+        if status.state == ServiceState::Stopped && is_broken(&status.name) {
+            continue;
+        }
         table.row(vec![
             one_line(&status.name),
             state(service).to_owned(),
@@ -37,6 +42,16 @@ pub fn list(found: &Services, screen: &Screen) -> Vec<String> {
             },
             one_line(about(service)),
         ]);
+    }
+    let runs = |name: &str| {
+        let mut all = found.services.iter();
+        all.any(|it| it.status.name == name && it.status.state != ServiceState::Stopped)
+    };
+    for broken in found.broken.iter().filter(|broken| !runs(&broken.name)) {
+        let mut row = vec![one_line(&broken.name), "broken".to_owned()];
+        row.resize(5, String::new());
+        row.push("its file cannot be read; see below".to_owned());
+        table.row(row);
     }
     let mut lines = if table.is_empty() {
         vec!["There are no services.".to_owned()]

@@ -66,11 +66,12 @@ pub fn questions(found: &Questions, screen: &Screen) -> Vec<String> {
                 .map(|line| format!("  {line}")),
         );
         let left_ms = question.deadline_at.saturating_sub(screen.now_ms);
-        let place = format!(
-            "  In session {}; counts as a no in {}",
-            one_line(&question.session_key),
-            moment::span(left_ms)
-        );
+        let until = if question.attended {
+            "waits for an answer".to_owned()
+        } else {
+            format!("denied automatically in {}", moment::span(left_ms))
+        };
+        let place = format!("  In session {}; {until}", one_line(&question.session_key));
         let id = quoted(&one_line(&question.id));
         let answer = format!("  Answer: hob permission answer {id} y|n");
         lines.push(screen.paint(Tone::Quiet, &place));

@@ -1,5 +1,6 @@
 //! `permission.*` through the bus: questions, answers, tickets.
 
+mod attending;
 mod stored;
 
 use crate::fixture::{Fixture, code};
@@ -88,6 +89,7 @@ fn asking(call: &str) -> AskParams {
         approved: None,
         channel: None,
         unattended: false,
+        question_id: None,
     }
 }
 

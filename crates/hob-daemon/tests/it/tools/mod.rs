@@ -4,11 +4,13 @@
 //! - `processes`: what runs on in the background
 //! - `files`: tools that change files
 //! - `offers`: what a service may put on the shelf, and how long it stays there
+//! - `cannot_run`: calls that nobody is asked about
 //! - `calls`: calls of a service's tools that stop, fail, flood or are looked up
 //! - `terminal`: typing into a shared terminal
 //! - `secrets`: what is masked in what tools say, and what is not
 
 mod calls;
+mod cannot_run;
 mod exec;
 mod files;
 mod offers;
@@ -122,6 +124,7 @@ impl House {
             approved: None,
             channel: None,
             unattended: false,
+            question_id: None,
         };
         let ruling = tokio::select! {
             ruling = caller.call::<Ask>(&ask) => ruling,

@@ -253,6 +253,7 @@ async fn ask_params(house: &House, args: &Value) -> AskParams {
         approved: None,
         channel: None,
         unattended: false,
+        question_id: None,
     }
 }
 

@@ -31,6 +31,7 @@ impl Services {
                     Ok(service::Services {
                         services,
                         problems: Vec::new(),
+                        broken: Vec::new(),
                     })
                 }
             })

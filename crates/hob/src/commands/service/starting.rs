@@ -72,6 +72,7 @@ async fn begin(desk: &Desk<'_>, restart: bool, wait: bool) -> Result<ServiceStat
 fn is_refusal(error: &ClientError) -> bool {
     let codes = [
         ErrorCode::NotFound,
+        ErrorCode::Conflict,
         ErrorCode::InvalidParams,
         ErrorCode::Forbidden,
         ErrorCode::Unauthorized,
@@ -84,6 +85,8 @@ fn failure(status: &ServiceStatus) -> Failure {
     let name = &status.name;
     let how = match status.state {
         ServiceState::Backoff => "is not ready yet and is tried again",
+        // It ran and came to its end by itself.
+        ServiceState::Stopped if status.last_exit.is_some() => "ended at once",
         _ => "did not start",
     };
     let why = status.detail.as_deref().unwrap_or_default();

@@ -179,3 +179,133 @@ fn what_a_killed_daemon_leaves_is_no_hindrance() {
         house.hob(&["status"]).code == Some(0)
     });
 }
+
+/// Daemons of this home, starting or running.
+fn daemons(home: &Home) -> Vec<u32> {
+    let root = home.0.home().display().to_string();
+    let variable = format!("HOB_HOME={root}");
+    let entries = fs::read_dir("/proc").expect("the processes");
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_one = |pid: &u32| {
+        let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let has = |bytes: &[u8], part: &str| {
+            bytes
+                .split(|byte| *byte == 0)
+                .any(|it| it == part.as_bytes())
+        };
+        has(&read("cmdline"), "--detached") && has(&read("environ"), &variable)
+    };
+    pids.filter(is_one).collect()
+}
+
+#[test]
+fn nothing_that_began_before_down_runs_after_it() {
+    for moment in ["at once", "while one starts", "when one answers"] {
+        let home = Home::new("1");
+        let mut starters: Vec<_> = (0..10)
+            .map(|_| {
+                let mut command = home.0.command(&["up"]);
+                command.stdout(Stdio::null()).stderr(Stdio::piped());
+                command.spawn().expect("hob starts")
+            })
+            .collect();
+        wait_until(moment, || match moment {
+            "while one starts" => !daemons(&home).is_empty(),
+            "when one answers" => home.0.hob(&["status"]).code == Some(0),
+            _ => true,
+        });
+        home.0.hob(&["down"]).success();
+        for starter in &mut starters {
+            starter.wait().expect("hob ends");
+        }
+        wait_until("no daemon is left", || daemons(&home).is_empty());
+        assert_eq!(home.0.hob(&["status"]).code, Some(4), "{moment}");
+        // A start that begins afterwards is as good as ever.
+        home.0.hob(&["up"]).success();
+        assert_eq!(home.0.hob(&["status"]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_start_that_a_down_overtook_says_so() {
+    let home = Home::new("1");
+    let overtaken = home.0.hob(&["daemon", "--last-down", "another"]);
+    assert_eq!(overtaken.code, Some(1), "{overtaken:?}");
+    assert!(
+        overtaken.stderr.contains("'hob down' was run"),
+        "{overtaken:?}"
+    );
+}
+
+#[test]
+fn a_taken_port_is_told_with_what_it_means() {
+    // Whoever has it: this test, or another program of this machine.
+    let _held = std::net::TcpListener::bind("127.0.0.1:7717");
+    let home = Home(House::builder().env("HOB_AUTOSTART", "0").build());
+    let before = home.0.hob(&["doctor"]);
+    assert!(
+        before.stdout.contains("Another program has 127.0.0.1:7717"),
+        "{before:?}"
+    );
+    let up = home.0.hob(&["up"]);
+    for said in [&up.stderr, &home.0.hob(&["status"]).stdout] {
+        let said = said.replace(['\n', ' '], "");
+        for part in [
+            "Another program has port 7717",
+            "sends its token to that program",
+            "hob restart",
+        ] {
+            assert!(said.contains(&part.replace(' ', "")), "{said}");
+        }
+    }
+    let status = home.document(&["status"]);
+    assert_eq!(
+        status["notes"].as_array().map(Vec::len),
+        Some(1),
+        "{status}"
+    );
+    let doctor = home.0.hob(&["doctor"]).stdout;
+    assert!(doctor.contains("Another program has port 7717"), "{doctor}");
+}
+
+#[test]
+fn no_token_is_sent_to_a_port_that_a_dead_daemon_had() {
+    let mut house = House::start();
+    let address = house.address().to_owned();
+    house.kill();
+    let thief = std::net::TcpListener::bind(&address).expect("the port is free again");
+    thief.set_nonblocking(true).expect("is set");
+    assert!(house.home().join("run/daemon.json").exists(), "it is stale");
+    for line in [
+        &["status"][..],
+        &["session", "list"],
+        &["doctor"],
+        &["service", "list"],
+    ] {
+        house.hob(line);
+    }
+    let met = thief.accept().map(|(_, peer)| peer);
+    assert!(met.is_err(), "somebody came: {met:?}");
+}
+
+#[test]
+fn a_config_file_that_is_no_text_is_told_with_its_line() {
+    let home = Home::new("1");
+    let bytes = b"[log]\n# caf\xe9\nlevel = \"info\"\n";
+    fs::write(home.0.home().join("config.toml"), bytes).expect("writable");
+    for line in [&["up"][..], &["doctor"]] {
+        let failed = home.0.hob(line);
+        let said = format!("{}{}", failed.stdout, failed.stderr).replace(['\n', ' '], "");
+        for part in [
+            "config.toml",
+            "line 2",
+            "byte 0xe9 at column 6",
+            "Save the file as UTF-8",
+        ] {
+            assert!(
+                said.contains(&part.replace(' ', "")),
+                "{line:?}: {part}: {failed:?}"
+            );
+        }
+    }
+}

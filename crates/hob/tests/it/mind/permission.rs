@@ -212,3 +212,78 @@ fn a_person_who_types_when_a_question_comes_has_not_answered_it() {
     assert_eq!(tty.end().0, Some(0));
     assert!(!house.work().join("notes.txt").exists());
 }
+
+#[test]
+fn a_question_on_a_terminal_waits_for_the_person() {
+    let sim = writer();
+    let house = house_with(&sim);
+    house
+        .hob(&["config", "set", "permission.deadline", "1s"])
+        .success();
+    let mut tty = Tty::start(&house, "ask 'note it'");
+    tty.wait_for("[y] yes, once");
+    assert!(
+        !tty.seen().contains("Denied automatically"),
+        "{}",
+        tty.seen()
+    );
+    let pending = || json_of(&house, "permission pending")["questions"][0].clone();
+    assert_eq!(pending()["attended"], true);
+    let shown = house.shell("hob permission pending").success();
+    assert!(shown.contains("waits for an answer"), "{shown}");
+    // Beyond the deadline that it would have without a person.
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(pending()["attended"], true);
+    tty.press("y");
+    tty.wait_for("It is done.");
+    assert_eq!(tty.end().0, Some(0));
+}
+
+#[test]
+fn a_question_whose_terminal_is_gone_has_its_deadline() {
+    let sim = writer();
+    let house = house_with(&sim);
+    house
+        .hob(&["config", "set", "permission.deadline", "1s"])
+        .success();
+    let tty = Tty::start(&house, "ask 'note it'");
+    tty.wait_for("[y] yes, once");
+    drop(tty);
+    wait_until("the question is denied", || {
+        json_of(&house, "permission pending")["questions"] == json!([])
+    });
+    assert!(!house.work().join("notes.txt").exists());
+}
+
+#[test]
+fn nobody_is_asked_about_a_call_that_cannot_run() {
+    let sim = Sim::start(|asked| {
+        let results = asked.results_of_task();
+        match results.len() {
+            0 => Answer::asks("web_fetch", json!({ "url": "http://127.0.0.1:1/" })),
+            1 => Answer::asks("write", json!({ "path": "a.txt" })),
+            2 => Answer::asks("read", json!({ "path": "/etc/hostname" })),
+            3 => Answer::asks("wirte", json!({})),
+            _ => {
+                let told: Vec<&str> = results.iter().map(|it| it.text.as_str()).collect();
+                Answer::words(&format!("TOLD {}", told.join(" AND ")))
+            }
+        }
+    });
+    let house = house_with(&sim);
+    let tty = Tty::start(&house, "ask 'look around'");
+    tty.wait_for("TOLD");
+    let (code, seen) = tty.end();
+    assert!(!seen.contains("May it?"), "{seen}");
+    // It was not denied anything, so it ends well.
+    assert_eq!(code, Some(0), "{seen}");
+    let said = seen.replace(['\r', '\n', ' '], "");
+    for part in [
+        "not on the open internet",
+        "arguments of 'write' do not fit",
+        "leads out of the workspace",
+        "There is no tool 'wirte'",
+    ] {
+        assert!(said.contains(&part.replace(' ', "")), "{part} in:\n{seen}");
+    }
+}

@@ -160,3 +160,59 @@ async fn wait_for_pid(peer: &mut Peer, name: &str) -> u64 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
+
+#[test]
+fn one_that_ends_at_once_is_not_reported_as_running() {
+    let mut house = house();
+    let script = |name: &str, line: &str| {
+        let text = format!("command = [\"sh\", \"-c\", \"{line}\"]\nrestart = \"never\"\n");
+        describe(&house, name, &text);
+    };
+    script("keyless", "echo no key >&2; exit 3");
+    script("brief", "exit 0");
+    script("steady", "exec sleep 1000");
+    house.start_daemon();
+    let failed = house.hob(&["service", "start", "keyless"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    for part in ["keyless did not start", "exit code 3", "no key"] {
+        assert!(failed.stderr.contains(part), "{failed:?}");
+    }
+    let ended = house.hob(&["service", "start", "brief"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("brief ended at once"), "{ended:?}");
+    assert!(ended.stderr.contains("exit code 0"), "{ended:?}");
+    let runs = house.hob(&["service", "start", "steady"]).success();
+    assert!(runs.contains("steady runs"), "{runs}");
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_line() {
+    let mut house = house();
+    describe(&house, "torn", "command = [\"true\"]\nport = \"many\"\n");
+    describe(&house, "noise", "command = [\n");
+    // A file in the place of one that ships.
+    describe(&house, "llm", "comand = [\"true\"]\n");
+    house.start_daemon();
+    for (name, line) in [
+        ("torn", "torn.toml, line 2"),
+        ("noise", "noise.toml, line"),
+        ("llm", "llm.toml, line 1"),
+    ] {
+        for verb in ["start", "restart"] {
+            let failed = house.hob(&["service", verb, name]);
+            assert_eq!(failed.code, Some(1), "{name}: {failed:?}");
+            let said = failed.stderr.replace('\n', " ");
+            assert!(said.contains(line), "{name}: {failed:?}");
+            assert!(!said.contains("No service is called"), "{name}: {failed:?}");
+        }
+    }
+    let list = house.hob(&["service", "list"]).success();
+    for name in ["torn", "noise", "llm"] {
+        let row = list
+            .lines()
+            .find(|row| row.starts_with(name))
+            .expect("a row");
+        assert!(row.contains("broken"), "{list}");
+    }
+    assert!(list.contains("torn.toml, line 2"), "{list}");
+}
