@@ -5,7 +5,7 @@
 //! matched before it on that link; the answer to a subscription precedes its first event.
 
 use crate::catch_up::{CatchUp, Cursor, Resume, Resumed};
-use crate::delivery::{BODY_BYTES_MAX, Delivery};
+use crate::delivery::{BODY_BYTES_MAX, Delivery, gap};
 use crate::event::{LoggedEvent, NewEvent};
 use crate::filter::{Audience, Filters};
 use crate::hub::{Hub, encode_error};
@@ -17,8 +17,9 @@ use crate::pending::Waiting;
 use crate::pump::{Reply, Subscription};
 use crate::ring::Ring;
 use crate::room;
+use crate::since::Begins;
 use hob_wire::frame::Place;
-use hob_wire::rooms::gateway::{Subscribed, Unsubscribed};
+use hob_wire::rooms::gateway::{GapReason, Subscribed, Unsubscribed};
 use hob_wire::{ErrorCode, WireError};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,6 +51,14 @@ struct Subscriber {
     catching_up: Option<Arc<AtomicBool>>,
 }
 
+/// A subscription that was taken up.
+struct Admitted {
+    /// The last event when it began.
+    last: u64,
+    /// Where it goes on; none when it begins with what is new.
+    begins: Option<Begins>,
+}
+
 impl Board {
     /// A board for the events after `seq`.
     pub(crate) fn new(hub: Arc<Hub>, seq: u64) -> Self {
@@ -66,13 +75,15 @@ impl Board {
 
     pub(crate) fn subscribe(&mut self, subscription: Subscription) {
         let party = Arc::clone(&subscription.party);
-        let since = subscription.since;
         let admitted = self.admit(&subscription);
-        let failed = admitted.is_err();
+        let begins = admitted.as_ref().ok().and_then(|admitted| admitted.begins);
         let answer = match (&subscription.reply, admitted) {
             (_, Err(error)) => Err(error),
             (Reply::Registered(_, table), Ok(_)) => Ok(table.clone()),
-            (_, Ok(seq)) => room::encode(&Subscribed { seq }),
+            (_, Ok(Admitted { last, .. })) => room::encode(&Subscribed {
+                seq: last,
+                log_id: Some(self.hub.log.id().to_string()),
+            }),
         };
         match subscription.reply {
             Reply::Subscribed(waiting) | Reply::Registered(waiting, _) => {
@@ -80,11 +91,22 @@ impl Board {
             }
             Reply::Nobody => {}
         }
-        if let Some(since) = since
-            && !failed
-            && since < self.seq
+        match begins {
+            Some(Begins::After(since)) if since < self.seq => self.catch_up(party.id),
+            Some(Begins::InAnotherLog { from, to }) => self.tell_other_log(&party, from, to),
+            _ => {}
+        }
+    }
+
+    /// Tells a subscriber that what it knows comes from another log; what is new follows.
+    fn tell_other_log(&mut self, party: &Arc<Party>, from: u64, to: u64) {
+        let told = || gap(from, to, GapReason::OtherLog);
+        if party.push(told()) == Err(Refused::Full)
+            && let Some(outbox) = party.outbox()
+            && outbox.close_after(told(), Closed::Slow)
         {
-            self.catch_up(party.id);
+            self.forget(party.id);
+            self.hub.retire(Arc::clone(party), Closed::Slow);
         }
     }
 
@@ -257,7 +279,7 @@ impl Board {
             return;
         }
         let party = Arc::clone(&subscriber.party);
-        let gap = Delivery::Gap { from: seq, to: seq };
+        let gap = gap(seq, seq, GapReason::Slow);
         let first = party
             .outbox()
             .is_some_and(|outbox| outbox.close_after(gap, Closed::Slow));
@@ -285,18 +307,27 @@ impl Board {
         self.hub.tasks.spawn_until_stop("bus catch-up", work.run());
     }
 
-    /// Takes up a subscription, or says why not. Answers the last event when it began.
-    fn admit(&mut self, subscription: &Subscription) -> Result<u64, WireError> {
+    /// Takes up a subscription, or says why not.
+    fn admit(&mut self, subscription: &Subscription) -> Result<Admitted, WireError> {
         let party = &subscription.party;
         let held = party.filters.load_full();
         // The log may be a little ahead of what was published.
         let last = self.seq.max(self.hub.log.bounds().last);
-        if let Some(since) = subscription.since {
-            check_since(since, last, &held)?;
+        let since = subscription.since.as_ref();
+        let begins = since.map(|since| since.begins(&*self.hub.log, last));
+        if begins.is_some() && !held.is_empty() {
+            let message = "`since` may be given only while the connection has no subscription";
+            return Err(WireError::new(ErrorCode::Conflict, message));
         }
-        let cursor = Cursor {
-            seq: subscription.since.unwrap_or(last),
-            prev: subscription.since,
+        let cursor = match begins {
+            None => Cursor {
+                seq: last,
+                prev: None,
+            },
+            Some(Begins::After(seq) | Begins::InAnotherLog { to: seq, .. }) => Cursor {
+                seq,
+                prev: Some(seq),
+            },
         };
         let mut filters = subscription.filters.clone();
         for filter in &mut filters {
@@ -321,7 +352,7 @@ impl Board {
             // It closed after it asked; its end may have passed the pump already.
             self.forget(party.id);
         }
-        Ok(last)
+        Ok(Admitted { last, begins })
     }
 
     /// Changes what a link is subscribed to; without anything left it is no subscriber.
@@ -358,22 +389,10 @@ impl Subscriber {
     }
 }
 
-fn check_since(since: u64, last: u64, held: &Filters) -> Result<(), WireError> {
-    if !held.is_empty() {
-        let message = "`since` may be given only while the connection has no subscription";
-        return Err(WireError::new(ErrorCode::Conflict, message));
-    }
-    if since > last {
-        let message = format!("`since` is {since}, but the last event is {last}");
-        return Err(WireError::new(ErrorCode::InvalidParams, message));
-    }
-    Ok(())
-}
-
 /// A logged event, or the gap it leaves when no frame can hold it.
 pub(crate) fn logged_delivery(event: &Arc<NewEvent>, seq: u64, prev: Option<u64>) -> Delivery {
     if too_large(event) {
-        return Delivery::Gap { from: seq, to: seq };
+        return gap(seq, seq, GapReason::TooLarge);
     }
     Delivery::Event {
         event: Arc::clone(event),

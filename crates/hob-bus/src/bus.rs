@@ -16,6 +16,7 @@ use crate::registry::Registry;
 use crate::room::Room;
 use crate::room_worker::{RoomListener, RoomWorker};
 use crate::routes::Offer;
+use crate::since::Since;
 use crate::sweeper;
 use crate::tally::Tally;
 use crate::trace::Traces;
@@ -213,7 +214,10 @@ impl Bus {
             party: Arc::clone(&party),
             filters,
             // The room hears all that is committed from now on, whenever the pump gets to this.
-            since: Some(hub.log.bounds().last),
+            since: Some(Since {
+                seq: hub.log.bounds().last,
+                log_id: None,
+            }),
             reply: Reply::Nobody,
         })?;
         let listener = RoomListener {

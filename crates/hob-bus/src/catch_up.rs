@@ -5,7 +5,7 @@
 //! next event's `prev` is the end of that gap.
 
 use crate::board::logged_delivery;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, gap};
 use crate::event::{LoggedEvent, NewEvent};
 use crate::filter::Audience;
 use crate::hub::Hub;
@@ -16,6 +16,7 @@ use crate::pump::Command;
 use crate::routes::Routes;
 use bytes::Bytes;
 use hob_wire::WireError;
+use hob_wire::rooms::gateway::GapReason;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -135,7 +136,7 @@ impl CatchUp {
         let gap_to = kept_from.min(page_from).saturating_sub(1);
         if gap_to > self.cursor.seq {
             let from = self.cursor.seq + 1;
-            self.deliver(Delivery::Gap { from, to: gap_to }).await?;
+            self.deliver(gap(from, gap_to, GapReason::Expired)).await?;
             self.cursor = Cursor {
                 seq: gap_to,
                 prev: Some(gap_to),
@@ -188,10 +189,9 @@ impl CatchUp {
 
     /// The log stays unreadable: the link is told what it misses, and may come back for it.
     fn give_up(&self) {
-        let gap = Delivery::Gap {
-            from: self.cursor.seq + 1,
-            to: self.hub.log.bounds().last.max(self.cursor.seq + 1),
-        };
+        let from = self.cursor.seq + 1;
+        let to = self.hub.log.bounds().last.max(from);
+        let gap = gap(from, to, GapReason::Unreadable);
         if let Some(outbox) = self.party.outbox()
             && outbox.close_after(gap, Closed::Slow)
         {

@@ -7,6 +7,7 @@ use crate::routes::MethodInfo;
 use bytes::Bytes;
 use hob_wire::frame::{self, EventHead, Place, RequestHead};
 use hob_wire::limits::{FRAME_BYTES_MAX, NAME_BYTES_MAX};
+use hob_wire::rooms::gateway::{GapRange, GapReason};
 use std::sync::Arc;
 
 /// The longest envelope: four names, each byte of which may be escaped to six, and the rest.
@@ -24,7 +25,7 @@ pub(crate) enum Delivery {
     Request(Request),
     Response { id: Box<str>, answer: Answer },
     Event { event: Arc<NewEvent>, place: Place },
-    Gap { from: u64, to: u64 },
+    Gap(GapRange),
 }
 
 /// A request under the id its serving link gave it.
@@ -47,7 +48,7 @@ impl Delivery {
                 Err(error) => Some(error),
             },
             Delivery::Event { event, .. } => event.payload.as_ref(),
-            Delivery::Gap { .. } => None,
+            Delivery::Gap(_) => None,
         };
         ENVELOPE_BYTES + body.map_or(0, Bytes::len)
     }
@@ -80,19 +81,34 @@ impl Delivery {
                 };
                 frame::write_event(&mut out, head, event.payload.as_deref());
             }
-            Delivery::Gap { from, to } => {
+            Delivery::Gap(range) => {
                 // Placed right before what is missing: a reader that takes any `seq` for its
                 // cursor still asks again for all of it.
-                let seq = from.saturating_sub(1);
+                let seq = range.from.saturating_sub(1);
                 let head = EventHead {
                     source: "gateway",
                     event: "gateway.gap",
                     place: Some(Place::Volatile { seq, sub: 1 }),
                 };
-                let payload = format!(r#"{{"from":{from},"to":{to}}}"#);
-                frame::write_event(&mut out, head, Some(payload.as_bytes()));
+                frame::write_event(&mut out, head, Some(&encode_gap(range)));
             }
         }
         Bytes::from(out)
     }
+}
+
+/// A gap that is told why.
+pub(crate) fn gap(from: u64, to: u64, reason: GapReason) -> Delivery {
+    Delivery::Gap(GapRange {
+        from,
+        to,
+        reason: Some(reason),
+    })
+}
+
+fn encode_gap(range: &GapRange) -> Vec<u8> {
+    let GapRange { from, to, .. } = range;
+    // Two numbers and a word always fit JSON; without the word it is still a gap.
+    serde_json::to_vec(range)
+        .unwrap_or_else(|_| format!(r#"{{"from":{from},"to":{to}}}"#).into_bytes())
 }

@@ -40,6 +40,7 @@ pub(crate) fn describe(hub: &Hub, asked: &DescribeParams) -> Result<Description,
     Ok(Description {
         protocol: PROTOCOL_VERSION,
         version: hub.version.clone(),
+        log_id: Some(hub.log.id().to_string()),
         limits: bounds(hub),
         errors: ErrorCode::ALL.iter().map(|code| error(*code)).collect(),
         methods,

@@ -10,6 +10,7 @@ use crate::peer::Closed;
 use crate::pending::Waiting;
 use crate::pump::{Command, PumpGone, Reply, Subscription};
 use crate::room::{decode, encode};
+use crate::since::Since;
 use bytes::Bytes;
 use hob_wire::rooms::gateway;
 use hob_wire::{ErrorCode, Method, PROTOCOL_VERSION, WireError};
@@ -119,7 +120,7 @@ fn read_subscription(
     hub: &Hub,
     party: &Party,
     params: Option<&[u8]>,
-) -> Result<(Vec<filter::Filter>, Option<u64>), WireError> {
+) -> Result<(Vec<filter::Filter>, Option<Since>), WireError> {
     let params: gateway::SubscribeParams = decode(params)?;
     needs_outbox(party)?;
     if params.events.is_empty() {
@@ -129,7 +130,9 @@ fn read_subscription(
     let session = params.session_key.as_deref();
     let routes = hub.registry.routes();
     let filters = filter::parse(&params.events, session, &party.peer.scopes, &routes)?;
-    Ok((filters, params.since))
+    let log_id = params.log_id;
+    let since = params.since.map(|seq| Since { seq, log_id });
+    Ok((filters, since))
 }
 
 async fn unsubscribe(hub: &Arc<Hub>, waiting: Waiting, params: Option<&[u8]>) {

@@ -44,6 +44,7 @@ mod room;
 mod room_worker;
 mod router;
 mod routes;
+mod since;
 mod sweeper;
 mod tally;
 mod trace;

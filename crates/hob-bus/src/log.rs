@@ -5,6 +5,7 @@ use crate::event::{LoggedEvent, NewEvent};
 use hob_wire::WireError;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -16,6 +17,14 @@ const PUBLISHED_BATCHES_MAX: usize = 64;
 pub trait EventLog: Send + Sync + 'static {
     /// The ends of the log; cheap, from memory.
     fn bounds(&self) -> LogBounds;
+
+    /// Names the log as it is written now. A number of an event means something only together
+    /// with it: files that were restored from an older copy give numbers again.
+    fn id(&self) -> Arc<str>;
+
+    /// The last event that this log shares with the log of that id, which may be beyond its end;
+    /// none when the id is unknown.
+    fn shared_until(&self, id: &str) -> Option<u64>;
 
     /// At most `limit` events after `after`, ascending.
     fn page(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LoggedEvent>, WireError>>;

@@ -4,8 +4,10 @@ use crate::event::{LoggedEvent, NewEvent};
 use crate::log::{BoxFuture, EventLog, LogBounds, Publisher};
 use hob_wire::WireError;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The one log there is in a process.
+const ID: &str = "memory";
 /// Events kept unless told otherwise.
 const ROWS_MAX: usize = 100_000;
 
@@ -65,6 +67,14 @@ impl EventLog for MemoryLog {
             first: rows.kept.front().map_or(rows.last + 1, |event| event.seq),
             last: rows.last,
         }
+    }
+
+    fn id(&self) -> Arc<str> {
+        ID.into()
+    }
+
+    fn shared_until(&self, id: &str) -> Option<u64> {
+        (id == ID).then_some(u64::MAX)
     }
 
     fn page(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LoggedEvent>, WireError>> {

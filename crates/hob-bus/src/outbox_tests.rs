@@ -2,6 +2,7 @@
 
 use super::*;
 use bytes::Bytes;
+use hob_wire::rooms::gateway::GapReason;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
@@ -43,7 +44,7 @@ fn numbers(deliveries: &[Delivery]) -> Vec<u64> {
             Place::Logged { seq, .. } => *seq,
             Place::Volatile { sub, .. } => *sub,
         },
-        Delivery::Gap { from, .. } => 1_000_000 + from,
+        Delivery::Gap(range) => 1_000_000 + range.from,
         other => panic!("no event: {other:?}"),
     };
     deliveries.iter().map(number).collect()
@@ -91,7 +92,7 @@ async fn a_closed_outbox_is_emptied_and_then_says_why() {
     let outbox = Outbox::new(2, 1_000_000);
     outbox.push(logged(1)).expect("room");
     outbox.push(logged(2)).expect("room");
-    let gap = Delivery::Gap { from: 3, to: 3 };
+    let gap = crate::delivery::gap(3, 3, GapReason::Slow);
     assert!(outbox.close_after(gap, Closed::Slow));
     assert!(!outbox.close(Closed::Normal));
     assert_eq!(outbox.push(logged(4)), Err(Refused::Closed));

@@ -9,6 +9,7 @@ use crate::hub::Hub;
 use crate::log::{EventLog, PublisherInbox};
 use crate::party::Party;
 use crate::pending::Waiting;
+use crate::since::Since;
 use bytes::Bytes;
 use hob_wire::{ErrorCode, WireError};
 use std::collections::VecDeque;
@@ -39,7 +40,7 @@ pub(crate) enum Command {
 pub(crate) struct Subscription {
     pub(crate) party: Arc<Party>,
     pub(crate) filters: Vec<Filter>,
-    pub(crate) since: Option<u64>,
+    pub(crate) since: Option<Since>,
     pub(crate) reply: Reply,
 }
 

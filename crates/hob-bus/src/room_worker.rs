@@ -8,6 +8,7 @@ use crate::hub::{Hub, encode_error};
 use crate::log::BoxFuture;
 use crate::party::Party;
 use crate::room::{Call, Handler, Listener, Notice, Outcome};
+use hob_wire::rooms::gateway::GapRange;
 use hob_wire::{ErrorCode, WireError};
 use std::any::Any;
 use std::collections::HashMap;
@@ -107,7 +108,7 @@ impl RoomListener {
     async fn hear(&self, delivery: Delivery) {
         let (event, place) = match delivery {
             Delivery::Event { event, place } => (event, place),
-            Delivery::Gap { from, to } => {
+            Delivery::Gap(GapRange { from, to, .. }) => {
                 let room = &*self.party.name;
                 tracing::error!(
                     room,

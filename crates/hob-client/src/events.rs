@@ -13,7 +13,8 @@ use bytes::Bytes;
 use hob_kit::tasks::Tasks;
 use hob_wire::Topic;
 use hob_wire::frame::{self, Envelope, EventEnvelope};
-use hob_wire::rooms::gateway::{Gap, GapRange, Subscribe, SubscribeParams};
+use hob_wire::rooms::gateway::{Gap, GapRange, GapReason, Subscribe, SubscribeParams};
+use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 /// Items that wait for their consumer.
@@ -28,6 +29,9 @@ pub struct Subscription {
     pub session: Option<String>,
     /// Replay the logged events after this one first.
     pub since: Option<u64>,
+    /// The log in which `since` was received, see [`Event::log_id`]. With it a daemon whose files
+    /// were restored from an older copy is noticed.
+    pub log_id: Option<String>,
 }
 
 impl Subscription {
@@ -58,6 +62,8 @@ pub struct Event {
     pub sub: Option<u64>,
     /// JSON text.
     pub payload: Option<Bytes>,
+    /// Names the log that `seq` belongs to; none from a daemon that does not say.
+    pub log_id: Option<Arc<str>>,
 }
 
 impl Event {
@@ -215,6 +221,11 @@ struct Reader {
     subscription: Subscription,
     /// The last logged event the consumer has, once known.
     cursor: Option<u64>,
+    /// The log that the cursor was received from.
+    log_id: Option<Arc<str>>,
+    /// The log of this connection. It becomes the cursor's with the first frame that came: until
+    /// then the daemon may be about to tell that it is another one.
+    connected_log_id: Option<Arc<str>>,
     /// Whether a logged event came since the subscription of this connection.
     fresh: bool,
 }
@@ -223,6 +234,8 @@ impl Reader {
     fn new(subscription: Subscription) -> Self {
         Reader {
             cursor: subscription.since,
+            log_id: subscription.log_id.as_deref().map(Arc::from),
+            connected_log_id: None,
             subscription,
             fresh: true,
         }
@@ -234,15 +247,21 @@ impl Reader {
             events: self.subscription.topics.clone(),
             session_key: self.subscription.session.clone(),
             since: self.cursor,
+            log_id: self.log_id.as_deref().map(str::to_owned),
         };
         let answer = link.ask::<Subscribe>(&params).await?;
+        self.connected_log_id = answer.log_id.map(Arc::from);
         match self.cursor {
-            Some(since) if answer.seq < since => {
+            // A daemon that names its log tells a gap instead.
+            Some(since) if answer.seq < since && self.connected_log_id.is_none() => {
                 let last = answer.seq;
                 return Err(ClientError::CursorAhead { since, last });
             }
             Some(_) => {}
-            None => self.cursor = Some(answer.seq),
+            None => {
+                self.cursor = Some(answer.seq);
+                self.log_id.clone_from(&self.connected_log_id);
+            }
         }
         self.fresh = true;
         Ok(())
@@ -258,6 +277,7 @@ impl Reader {
         if event.event == Gap::SPEC.topic {
             return self.read_gap(&event);
         }
+        self.log_id.clone_from(&self.connected_log_id);
         let seq = event.seq.unwrap_or_default();
         let whole = Event {
             source: event.source.into_owned(),
@@ -267,6 +287,7 @@ impl Reader {
             payload: event
                 .payload
                 .map(|raw| frame.slice_ref(raw.get().as_bytes())),
+            log_id: self.log_id.clone(),
         };
         if whole.is_volatile() {
             return Read::Item(Item::Event(whole));
@@ -289,8 +310,9 @@ impl Reader {
         Read::Item(Item::Event(event))
     }
 
-    /// Right after a subscription a gap means that the log no longer has those events. Later it
-    /// means that this consumer was too slow for its connection; the log still has them.
+    /// Right after a subscription a gap means that the log no longer has those events, or that it
+    /// is another log. Later it means that this consumer was too slow for its connection; the log
+    /// still has them.
     fn read_gap(&mut self, event: &EventEnvelope<'_>) -> Read {
         if !self.fresh {
             return Read::Broken;
@@ -301,7 +323,11 @@ impl Reader {
         let Some(range) = range else {
             return Read::Broken;
         };
-        self.cursor = Some(range.to.max(self.cursor.unwrap_or_default()));
+        let is_other_log = range.reason == Some(GapReason::OtherLog);
+        let cursor = self.cursor.filter(|_| !is_other_log);
+        // The numbers of another log begin where it says, which may be before ours.
+        self.cursor = Some(range.to.max(cursor.unwrap_or_default()));
+        self.log_id.clone_from(&self.connected_log_id);
         Read::Item(Item::Gap(range))
     }
 }

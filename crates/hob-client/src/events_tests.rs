@@ -6,6 +6,8 @@ fn reader(cursor: u64) -> Reader {
     Reader {
         subscription: Subscription::to(["*"]),
         cursor: Some(cursor),
+        log_id: Some("ours".into()),
+        connected_log_id: Some("theirs".into()),
         fresh: true,
     }
 }
@@ -67,7 +69,11 @@ fn a_broken_chain_is_resumed_rather_than_yielded() {
 #[test]
 fn a_gap_of_the_log_is_yielded_and_skipped_over() {
     let mut reader = reader(4);
-    let expected = Item::Gap(GapRange { from: 5, to: 90 });
+    let expected = Item::Gap(GapRange {
+        from: 5,
+        to: 90,
+        reason: None,
+    });
     assert_eq!(reader.read(&gap(5, 90)), Read::Item(expected));
     assert_eq!(reader.cursor, Some(90));
     assert_eq!(seq_of(&reader.read(&logged(91, Some(4)))), Some(91));
@@ -99,10 +105,34 @@ fn payloads_are_read_only_as_their_own_topic() {
         payload: Some(Bytes::from_static(
             br#"{"sessionKey":"k","sessionId":"0190163d-8694-739b-aea5-966c26f8ad91","later":1}"#,
         )),
+        log_id: None,
     };
     assert_eq!(
         event.read::<SessionDeleted>().expect("fits").session_key,
         "k"
     );
     assert!(event.read::<SessionMessage>().is_none());
+}
+
+#[test]
+fn the_log_of_a_connection_is_taken_over_with_its_first_frame() {
+    let mut reader = reader(4);
+    assert_eq!(reader.read(&Bytes::from_static(b"{}")), Read::Nothing);
+    assert_eq!(reader.log_id.as_deref(), Some("ours"));
+    let Read::Item(Item::Event(event)) = reader.read(&logged(5, Some(4))) else {
+        panic!("an event");
+    };
+    assert_eq!(event.log_id.as_deref(), Some("theirs"));
+    assert_eq!(reader.log_id.as_deref(), Some("theirs"));
+}
+
+#[test]
+fn the_numbers_of_another_log_begin_anew() {
+    let mut reader = reader(900);
+    let told = r#"{"type":"event","source":"gateway","event":"gateway.gap","payload":{"from":1,"to":30,"reason":"otherLog"}}"#;
+    let read = reader.read(&Bytes::from(told));
+    assert!(matches!(read, Read::Item(Item::Gap(_))), "{read:?}");
+    assert_eq!(reader.cursor, Some(30));
+    assert_eq!(reader.log_id.as_deref(), Some("theirs"));
+    assert_eq!(seq_of(&reader.read(&logged(31, Some(30)))), Some(31));
 }

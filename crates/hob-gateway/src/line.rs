@@ -136,6 +136,7 @@ impl Line {
             events: topics.iter().map(|&topic| topic.to_owned()).collect(),
             session_key: Some(session.to_owned()),
             since: None,
+            log_id: None,
         };
         self.call::<gateway::Subscribe>(&params).await?;
         Ok(())
@@ -152,6 +153,7 @@ impl Line {
             events: topics.iter().map(|&topic| topic.to_owned()).collect(),
             session_key: None,
             since,
+            log_id: None,
         };
         let subscribed = self.call::<gateway::Subscribe>(&params).await?;
         Ok(subscribed.seq)

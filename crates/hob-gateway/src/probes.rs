@@ -161,6 +161,7 @@ impl Page {
             ("damaged", StoreState::Damaged),
             ("fenced", StoreState::Fenced),
             ("replaced", StoreState::Replaced),
+            ("failing", StoreState::Failing),
         ];
         for (label, state) in labels {
             let value = u64::from(status.state == state);

@@ -2,14 +2,13 @@
 
 use crate::blobs::{Hash, folder_of, problem as blob_problem};
 use crate::connection::{beside, open_reader};
-use crate::error::{StoreError, Trouble, mend};
-use crate::health::Health;
+use crate::error::{StoreError, Trouble};
+use crate::findings::{Held, Loss};
 use crate::inspect::inspect;
 use crate::migrations;
-use rusqlite::{Connection, ErrorCode};
+use crate::structure_check::is_read_failure;
+use rusqlite::Connection;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Problems named; more say nothing new.
 const PROBLEMS_MAX: usize = 100;
@@ -19,6 +18,8 @@ const PROBLEMS_MAX: usize = 100;
 pub struct Verdict {
     /// What is wrong, a sentence each; empty when all is well.
     pub problems: Vec<String>,
+    /// What may be wrong, where nothing is left that could tell.
+    pub doubts: Vec<String>,
     /// What is unusual and harmless, such as a write that a crash cut off.
     pub notes: Vec<String>,
 }
@@ -33,14 +34,15 @@ pub(crate) fn verify(database: &Path) -> Result<Verdict, StoreError> {
         ));
         return Ok(verdict);
     }
-    for finding in inspect(database, true)?.findings {
-        if finding.is_loss {
-            verdict.problems.push(finding.text);
-        } else {
-            verdict.notes.push(finding.text);
+    let inspection = inspect(database, true)?;
+    let sql = open_reader(database).map_err(|error| StoreError::of_sqlite(&error, database))?;
+    for finding in inspection.findings(database, Held::read(&sql).ok()) {
+        match finding.loss {
+            Loss::None => verdict.notes.push(finding.text),
+            Loss::Possible => verdict.doubts.push(finding.text),
+            Loss::Certain => verdict.problems.push(finding.text),
         }
     }
-    let sql = open_reader(database).map_err(|error| StoreError::of_sqlite(&error, database))?;
     let checked = check_all(&sql, database, &mut verdict);
     match checked.map_err(|trouble| trouble.about(database)) {
         Ok(()) => {}
@@ -59,7 +61,16 @@ fn check_all(sql: &Connection, database: &Path, verdict: &mut Verdict) -> Result
         ));
         return Ok(());
     }
-    for row in problems(sql, &format!("PRAGMA integrity_check({PROBLEMS_MAX})"))? {
+    let check = format!("PRAGMA integrity_check({PROBLEMS_MAX})");
+    let mut rows = problems(sql, &check)?;
+    if rows.iter().any(|row| is_read_failure(row)) {
+        // The disk failed to read: look once more before the file is called damaged.
+        rows = problems(sql, &check)?;
+    }
+    if let Some(row) = rows.iter().find(|row| is_read_failure(row)) {
+        return Err(StoreError::Io(format!("'{}': {row}", database.display())).into());
+    }
+    for row in rows {
         if row != "ok" {
             verdict.problems.push(row);
         }
@@ -168,48 +179,8 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-fn problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
     let mut select = sql.prepare(select)?;
     let rows = select.query_map([], |row| row.get(0))?;
     rows.collect()
-}
-
-/// Whether the structure of the database is sound; what to tell if not.
-pub(crate) fn quick_check(sql: &Connection, file: &Path) -> Option<StoreError> {
-    let damaged = |what: String| StoreError::Damaged {
-        file: file.to_owned(),
-        what: format!("the database is damaged ({what}). {}", mend(file)),
-    };
-    match problems(sql, "PRAGMA quick_check(1)") {
-        Ok(rows) if rows == ["ok"] => None,
-        Ok(rows) => Some(damaged(rows.join("; "))),
-        // Being told to stop says nothing about the file.
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => None,
-        Err(error) => match StoreError::of_sqlite(&error, file) {
-            error @ StoreError::Damaged { .. } => Some(error),
-            _ => None,
-        },
-    }
-}
-
-/// After an unclean end: looks at the whole structure beside normal work, until told to stop.
-///
-/// This is the one reader that keeps its snapshot longer than a second: a check of parts could
-/// not tell a page that moved from one that is lost. The write-ahead log grows meanwhile.
-pub(crate) fn check_beside(path: &Path, health: &Health, stop: &Arc<AtomicBool>) {
-    const INSTRUCTIONS_PER_LOOK: i32 = 10_000;
-    let Ok(mut sql) = open_reader(path) else {
-        return;
-    };
-    let stop = Arc::clone(stop);
-    let watched = sql.progress_handler(
-        INSTRUCTIONS_PER_LOOK,
-        Some(move || stop.load(Ordering::Relaxed)),
-    );
-    if watched.is_err() {
-        return;
-    }
-    if let Some(error) = quick_check(&sql, path) {
-        health.note(&error);
-    }
 }

@@ -74,7 +74,7 @@ impl Disk {
     }
 
     /// Takes note of a commit, before anyone is told of it.
-    pub(crate) fn committed(&mut self, last_seq: u64) {
+    pub(crate) fn committed(&mut self, last_seq: u64, silent_commits: u64) {
         let frames = self.connection().map_or(0, WriterConnection::frames);
         if frames < FRAMES_MAX {
             self.checkpoint_at = FRAMES_MAX;
@@ -84,6 +84,7 @@ impl Disk {
             frames,
             seq: last_seq,
             closed: false,
+            silent_commits: Some(silent_commits),
         });
         if let Err(error) = raised {
             // The commit stands; only a later loss would be noticed less well.

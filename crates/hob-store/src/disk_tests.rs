@@ -22,7 +22,7 @@ fn write(disk: &mut Disk) {
     open.sql
         .execute("INSERT INTO t VALUES (zeroblob(1000000))", [])
         .unwrap();
-    disk.committed(1);
+    disk.committed(1, 0);
 }
 
 fn frames(disk: &Disk) -> u64 {
@@ -46,7 +46,11 @@ fn under_load_the_log_begins_anew_in_its_place() {
     let wal = beside(&path, "-wal");
     assert_eq!(wal.metadata().unwrap().len(), length, "its file is reused");
     assert_eq!(
-        Mark::read(&beside(&path, ".mark")).unwrap().frames,
+        Mark::read(&beside(&path, ".mark"))
+            .unwrap()
+            .claim()
+            .unwrap()
+            .frames,
         frames(&disk)
     );
     assert!(disk.checkpoint().unwrap());

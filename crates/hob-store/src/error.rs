@@ -49,7 +49,7 @@ pub enum StoreError {
     )]
     Replaced { file: PathBuf },
     /// The disk or the system failed an operation; nothing of it was acknowledged.
-    #[error("The disk failed to write ({0}); nothing of it was acknowledged. Try again.")]
+    #[error("The disk failed ({0}); nothing of this was acknowledged. Try again.")]
     Io(String),
     /// A bound of the store's own queues or times is reached.
     #[error("{0}")]

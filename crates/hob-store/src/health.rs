@@ -1,7 +1,8 @@
 //! Whether the store takes writes now, and what start-up found. One place that writer, readers and
 //! checks report to, and that `daemon.status` reads.
 //!
-//! Invariant: a damaged, fenced or replaced store never becomes ready again; a full one does.
+//! Invariant: a damaged, fenced or replaced store never becomes ready again; one whose disk is full
+//! or fails does, as soon as the disk works.
 
 use crate::error::StoreError;
 use hob_wire::rooms::daemon::StoreState;
@@ -20,17 +21,34 @@ pub(crate) struct Health {
 struct Inner {
     /// Why writes are refused; none when they are taken.
     refusal: Option<StoreError>,
+    /// Why the database cannot be read whole, while that lasts.
+    unreadable: Option<String>,
     findings: Vec<String>,
+    losses: Vec<String>,
+}
+
+/// What the store says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) state: StoreState,
+    /// What to do when it is not ready.
+    pub(crate) message: Option<String>,
+    pub(crate) findings: Vec<String>,
+    /// Those findings that tell of acknowledged writes that are, or may be, lost.
+    pub(crate) losses: Vec<String>,
 }
 
 impl Health {
     /// Why a write cannot be taken now.
     pub(crate) fn refusal(&self) -> Option<StoreError> {
-        self.inner().refusal.clone()
+        let inner = self.inner();
+        let unreadable = || inner.unreadable.clone().map(StoreError::Io);
+        inner.refusal.clone().or_else(unreadable)
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.inner().refusal == Some(StoreError::Full)
+    /// Whether writes are refused until the disk takes them again, which is tried now and then.
+    pub(crate) fn awaits_disk(&self) -> bool {
+        self.inner().refusal.as_ref().is_some_and(may_pass)
     }
 
     /// Takes note of an error, if it says something about the store as a whole.
@@ -42,11 +60,10 @@ impl Health {
                 | StoreError::Replaced { .. }
                 | StoreError::Closed
         );
-        let is_full = *error == StoreError::Full;
         let mut inner = self.inner();
         let changes = match &inner.refusal {
-            None => is_lasting || is_full,
-            Some(StoreError::Full) => is_lasting,
+            None => is_lasting || may_pass(error),
+            Some(now) if may_pass(now) => is_lasting || may_pass(error) && !is_like(now, error),
             Some(_) => false,
         };
         if changes {
@@ -57,37 +74,96 @@ impl Health {
         }
     }
 
-    /// There is room again.
+    /// The disk takes writes again.
     pub(crate) fn recovered(&self) {
         let mut inner = self.inner();
-        if inner.refusal == Some(StoreError::Full) {
-            inner.refusal = None;
-            tracing::info!("there is room on the disk again; hob accepts work");
+        match inner.refusal.take_if(|refusal| may_pass(refusal)) {
+            Some(StoreError::Full) => {
+                tracing::info!("there is room on the disk again; hob accepts work");
+            }
+            Some(_) => tracing::info!("the disk works again; hob accepts work"),
+            None => {}
         }
     }
 
-    pub(crate) fn found(&self, finding: String) {
+    /// The database cannot be read whole, because the disk fails.
+    pub(crate) fn unreadable(&self, why: &str) {
+        let mut inner = self.inner();
+        if inner.unreadable.is_none() {
+            tracing::error!("the database cannot be read: {why}");
+        }
+        inner.unreadable = Some(why.to_owned());
+    }
+
+    /// The database was read whole and is sound.
+    pub(crate) fn readable_again(&self) {
+        if self.inner().unreadable.take().is_some() {
+            tracing::info!("the database can be read again and is sound; hob accepts work");
+        }
+    }
+
+    /// Keeps what start-up found.
+    pub(crate) fn found(&self, finding: String, may_be_lost: bool) {
         let mut inner = self.inner();
         if inner.findings.len() < FINDINGS_MAX {
+            if may_be_lost {
+                inner.losses.push(finding.clone());
+            }
             inner.findings.push(finding);
         }
     }
 
-    /// State, what to do about it, findings.
-    pub(crate) fn report(&self) -> (StoreState, Option<String>, Vec<String>) {
+    pub(crate) fn report(&self) -> Report {
         let inner = self.inner();
-        let state = match &inner.refusal {
-            None | Some(StoreError::Closed) => StoreState::Ready,
-            Some(StoreError::Full) => StoreState::Full,
-            Some(StoreError::Fenced { .. }) => StoreState::Fenced,
-            Some(StoreError::Replaced { .. }) => StoreState::Replaced,
-            Some(_) => StoreState::Damaged,
+        let (state, message) = match (&inner.refusal, &inner.unreadable) {
+            (None | Some(StoreError::Closed), None) => (StoreState::Ready, None),
+            (None | Some(StoreError::Closed), Some(why)) => (
+                StoreState::Failing,
+                Some(format!(
+                    "The disk fails to read the database ({why}). hob takes no writes, looks again \
+                     now and then and goes on by itself when it can be read."
+                )),
+            ),
+            (Some(StoreError::Io(why)), _) => (
+                StoreState::Failing,
+                Some(format!(
+                    "The disk fails ({why}). hob takes no writes, tries again every second and \
+                     goes on by itself when the disk works."
+                )),
+            ),
+            (Some(refusal), _) => (state_of(refusal), Some(refusal.to_string())),
         };
-        let message = inner.refusal.as_ref().map(ToString::to_string);
-        (state, message, inner.findings.clone())
+        Report {
+            state,
+            message,
+            findings: inner.findings.clone(),
+            losses: inner.losses.clone(),
+        }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+fn state_of(refusal: &StoreError) -> StoreState {
+    match refusal {
+        StoreError::Full => StoreState::Full,
+        StoreError::Fenced { .. } => StoreState::Fenced,
+        StoreError::Replaced { .. } => StoreState::Replaced,
+        _ => StoreState::Damaged,
+    }
+}
+
+/// Whether writes may work again by themselves after this.
+fn may_pass(error: &StoreError) -> bool {
+    matches!(error, StoreError::Full | StoreError::Io(_))
+}
+
+fn is_like(one: &StoreError, other: &StoreError) -> bool {
+    std::mem::discriminant(one) == std::mem::discriminant(other)
+}
+
+#[cfg(test)]
+#[path = "health_tests.rs"]
+mod tests;

@@ -1,13 +1,14 @@
 //! What is looked at before SQLite may open the files. SQLite would take a missing database for a
 //! new one, delete the log beside an empty one, and drop a damaged end of the log without a word.
 //!
-//! Invariants: a home that lived is never begun anew by itself; whatever cannot be kept is named,
-//! and a copy of the damaged log is made before anything is written.
+//! Invariants: a home that lived is never begun anew by itself; a copy of a damaged log is made
+//! before anything is written. What the files mean together is judged in `findings`.
 
 use crate::connection::beside;
 use crate::error::{StoreError, mend};
-use crate::mark::{Claim, Mark};
-use crate::wal::{self, End, Scan};
+use crate::findings::{Evidence, Finding, Held, judge};
+use crate::mark::{Mark, MarkState};
+use crate::wal::{self, Scan};
 use hob_kit::failpoint;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -24,38 +25,41 @@ const COPIES_MAX: usize = 8;
 pub(crate) struct Inspection {
     /// No database yet, and none is missed.
     pub(crate) fresh: bool,
-    pub(crate) claim: Option<Claim>,
+    pub(crate) mark: MarkState,
     pub(crate) scan: Scan,
-    pub(crate) findings: Vec<Finding>,
+    lived: bool,
 }
 
 impl Inspection {
     /// Whether the former daemon ended without closing the store.
     pub(crate) fn unclean(&self) -> bool {
-        let open = self.claim.is_some_and(|claim| !claim.closed);
+        let open = self.mark.claim().is_none_or(|claim| !claim.closed);
         !self.fresh && (open || self.scan.bytes > 0)
     }
 
-    /// Whether committed work is lost, so that what is left may not fit together.
-    pub(crate) fn lost(&self) -> bool {
-        self.findings.iter().any(|finding| finding.is_loss)
+    /// What the files say together with what the opened database holds.
+    pub(crate) fn findings(&self, database: &Path, held: Option<Held>) -> Vec<Finding> {
+        if self.fresh || failpoint::broken(4) {
+            return Vec::new();
+        }
+        judge(&Evidence {
+            database,
+            lived: self.lived,
+            mark: self.mark,
+            log: &self.scan,
+            held,
+        })
     }
-}
-
-/// Something unusual that start-up met.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// Whether committed work is, or may be, lost.
-    pub(crate) is_loss: bool,
-    pub(crate) text: String,
 }
 
 /// Looks at the database's files without changing them.
 pub(crate) fn inspect(database: &Path, had_life: bool) -> Result<Inspection, StoreError> {
     let wal_path = beside(database, "-wal");
-    let claim = Mark::read(&beside(database, ".mark"));
+    let mark_path = beside(database, ".mark");
+    let mark = Mark::read(&mark_path).map_err(|error| unreadable(&mark_path, &error))?;
     let scan = wal::scan(&wal_path).map_err(|error| unreadable(&wal_path, &error))?;
-    let lived = had_life || claim.is_some();
+    // The mark comes after the database, so there was one even if the mark cannot be read.
+    let lived = had_life || mark != MarkState::Missing;
     let fresh = match check_database(database, lived) {
         Err(_) if failpoint::broken(4) => true,
         other => other?,
@@ -70,12 +74,11 @@ pub(crate) fn inspect(database: &Path, had_life: bool) -> Result<Inspection, Sto
             ),
         });
     }
-    let finding = judge(&wal_path, &scan, claim.filter(|claim| !claim.closed));
     Ok(Inspection {
         fresh,
-        claim,
+        mark,
         scan,
-        findings: finding.into_iter().collect(),
+        lived: had_life,
     })
 }
 
@@ -141,59 +144,6 @@ fn check_database(database: &Path, lived: bool) -> Result<bool, StoreError> {
             "this is not a database: its first bytes are wrong. {}",
             mend(database)
         ))),
-    }
-}
-
-/// What the log's end means, given what its mark claims.
-fn judge(wal_path: &Path, scan: &Scan, claim: Option<Claim>) -> Option<Finding> {
-    if failpoint::broken(4) {
-        return None;
-    }
-    let name = wal_path.display();
-    let loss = |text: String| {
-        Some(Finding {
-            is_loss: true,
-            text,
-        })
-    };
-    let claimed = claim.map_or(0, |claim| claim.frames);
-    if claimed > scan.kept_frames {
-        let missing = claimed - scan.kept_frames;
-        let place = match scan.end {
-            _ if scan.bytes == 0 => "is missing or empty (as after restoring a backup)".to_owned(),
-            End::NoHeader => "cannot be read from its first byte on".to_owned(),
-            End::Clean => format!("ends at byte {}, too early", scan.bytes),
-            End::Unfinished { offset } | End::Torn { offset } | End::Damaged { offset, .. } => {
-                format!("cannot be read from byte {offset} on")
-            }
-        };
-        return loss(format!(
-            "'{name}' {place}: {missing} of {claimed} committed frames are lost, with the transactions they held. What came before is kept."
-        ));
-    }
-    match scan.end {
-        End::Clean => None,
-        End::NoHeader => loss(format!(
-            "'{name}' has a damaged header: all it held ({} bytes) is lost.",
-            scan.bytes
-        )),
-        End::Damaged {
-            offset,
-            frames,
-            transactions,
-        } => loss(format!(
-            "'{name}' is damaged at byte {offset}: {frames} frames from there on, with at least {transactions} transactions, are lost. What came before is kept."
-        )),
-        // The mark is written before a commit is acknowledged, so it settles what was.
-        End::Torn { offset } if claim.is_none() => loss(format!(
-            "'{name}' is not whole at byte {offset}: its last transaction was either cut off by a power cut, and then never acknowledged, or damaged, and then lost. What came before is kept."
-        )),
-        End::Unfinished { offset } | End::Torn { offset } => Some(Finding {
-            is_loss: false,
-            text: format!(
-                "'{name}' ends in a write that a crash cut off at byte {offset}; it was never acknowledged and is left out."
-            ),
-        }),
     }
 }
 

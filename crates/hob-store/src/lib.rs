@@ -1,7 +1,8 @@
 //! All SQL of hob: what it acknowledges is on disk.
 //!
 //! - [`Store`]: the handle; sessions, messages, tokens, the event log
-//! - `opening`, `inspect`, `wal`, `mark`: what is looked at before a database is trusted
+//! - `opening`, `inspect`, `wal`, `mark`, `findings`: what is looked at before a database is trusted
+//! - `log_history`: which cursors of clients lie in this database's own history
 //! - `connection`, `migrations`: how it is opened, and its schema
 //! - `lanes`, `writer`, `tact`, `batch`, `disk`: one thread that turns queued commands into transactions
 //! - `readers`: a few connections for everything that only reads
@@ -13,7 +14,7 @@
 //! - `schedule`: jobs, and what became of each time they were due
 //! - `terminals`: shells that a person and hob share, and the commands run in them
 //! - `blobs`: what is too large for a row
-//! - `health`, `check`: whether the files are sound
+//! - `health`, `check`, `structure_check`: whether the files are sound
 //! - `settings`: what a person may choose
 //!
 //! Invariants: an answer means that the transaction is synced; each write is one transaction with
@@ -28,11 +29,13 @@ mod connection;
 mod disk;
 mod error;
 mod events;
+mod findings;
 mod health;
 mod ids;
 mod inspect;
 mod judgements;
 mod lanes;
+mod log_history;
 mod loops;
 mod mark;
 mod migrations;
@@ -50,6 +53,7 @@ mod sessions;
 mod settings;
 mod shared;
 mod store;
+mod structure_check;
 mod tact;
 mod terminals;
 mod tokens;

@@ -10,6 +10,24 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+/// The mark's file, as it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarkState {
+    Missing,
+    /// There is a file, and what stands in it is no mark.
+    Damaged,
+    Whole(Claim),
+}
+
+impl MarkState {
+    pub(crate) fn claim(self) -> Option<Claim> {
+        match self {
+            MarkState::Whole(claim) => Some(claim),
+            MarkState::Missing | MarkState::Damaged => None,
+        }
+    }
+}
+
 /// What the mark says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claim {
@@ -21,6 +39,8 @@ pub(crate) struct Claim {
     pub(crate) seq: u64,
     /// Whether the store was closed in order.
     pub(crate) closed: bool,
+    /// Commits without an event, which `seq` does not count. Missing in marks of older versions.
+    pub(crate) silent_commits: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -30,21 +50,34 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// The claim at `path`; none when there is no mark or it is not whole.
-    pub(crate) fn read(path: &Path) -> Option<Claim> {
-        Claim::parse(&std::fs::read_to_string(path).ok()?)
+    pub(crate) fn read(path: &Path) -> io::Result<MarkState> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Claim::parse(&bytes).map_or(MarkState::Damaged, MarkState::Whole)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(MarkState::Missing),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens the mark for writing, with the claim it has.
     pub(crate) fn open(path: &Path) -> io::Result<Mark> {
+        let claim = Mark::read(path)?.claim();
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
             .open(path)?;
-        let claim = Mark::read(path).unwrap_or_default();
-        Ok(Mark { file, claim })
+        let mut mark = Mark {
+            file,
+            claim: claim.unwrap_or_default(),
+        };
+        if claim.is_none() {
+            // Durable from the start, so that a power cut cannot make it look deleted or damaged.
+            mark.raise(mark.claim)?;
+            mark.file.sync_all()?;
+            File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()?;
+        }
+        Ok(mark)
     }
 
     pub(crate) fn claim(&self) -> Claim {
@@ -72,13 +105,17 @@ impl Claim {
     fn to_line(self) -> String {
         let state = if self.closed { "closed" } else { "open  " };
         let words = format!(
-            "hob-mark {:020} {:020} {:020} {state}",
-            self.epoch, self.frames, self.seq
+            "hob-mark {:020} {:020} {:020} {state} {:020}",
+            self.epoch,
+            self.frames,
+            self.seq,
+            self.silent_commits.unwrap_or(0)
         );
         format!("{words} {:016x}\n", sum(words.as_bytes()))
     }
 
-    fn parse(line: &str) -> Option<Claim> {
+    fn parse(bytes: &[u8]) -> Option<Claim> {
+        let line = std::str::from_utf8(bytes).ok()?.lines().next()?;
         let (words, written_sum) = line.trim_end().rsplit_once(' ')?;
         if u64::from_str_radix(written_sum, 16).ok()? != sum(words.as_bytes()) {
             return None;
@@ -86,11 +123,13 @@ impl Claim {
         let mut words = words.split_whitespace();
         let mut number = || words.next()?.parse::<u64>().ok();
         let (_, epoch, frames, seq) = (number(), number()?, number()?, number()?);
+        let closed = words.next()? == "closed";
         Some(Claim {
             epoch,
             frames,
             seq,
-            closed: words.next()? == "closed",
+            closed,
+            silent_commits: words.next().and_then(|word| word.parse().ok()),
         })
     }
 }

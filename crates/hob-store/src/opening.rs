@@ -4,22 +4,26 @@
 //! program knows, nor to one that does not fit together; a new database appears whole, under its
 //! name, or not at all.
 
-use crate::check::quick_check;
 use crate::connection::{APPLICATION_ID, WriterConnection, beside, open_draft};
 use crate::disk::{Disk, io_error, open_mark};
 use crate::error::{StoreError, mend};
 use crate::events;
+use crate::findings::{Finding, Held, Loss, fact};
 use crate::health::Health;
-use crate::inspect::{Inspection, inspect, keep_copy};
+use crate::ids::Ids;
+use crate::inspect::{inspect, keep_copy};
+use crate::log_history::LogHistory;
 use crate::mark::Claim;
 use crate::migrations::migrate;
 use crate::readers::Readers;
 use crate::runs::ledger;
-use crate::value::{int, number};
+use crate::structure_check::confirmed_damage;
+use crate::value::int;
 use hob_bus::LogBounds;
 use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
 use hob_kit::failpoint;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -33,32 +37,48 @@ pub(crate) struct Opened {
     pub(crate) readers: Arc<Readers>,
     pub(crate) health: Arc<Health>,
     pub(crate) bounds: LogBounds,
+    pub(crate) silent_commits: u64,
+    pub(crate) log_history: LogHistory,
     /// Whether the whole database is still to be checked.
     pub(crate) to_check: bool,
 }
 
-pub(crate) fn open(path: &Path, clock: &Clock, had_life: bool) -> Result<Opened, StoreError> {
-    let inspection = inspect(path, had_life)?;
+/// What opening needs from outside.
+#[derive(Debug)]
+pub(crate) struct OpenParts<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) clock: &'a Clock,
+    pub(crate) dice: &'a Dice,
+    pub(crate) had_life: bool,
+}
+
+pub(crate) fn open(parts: &OpenParts<'_>) -> Result<Opened, StoreError> {
+    let OpenParts { path, clock, .. } = *parts;
+    let inspection = inspect(path, parts.had_life)?;
     let health = Arc::new(Health::default());
-    report(&inspection, path, clock.wall_ms(), &health);
+    let log_id = Ids::new(parts.dice.clone())
+        .next(clock.wall_ms())
+        .to_string();
 
     if inspection.fresh {
-        create(path)?;
+        create(path, &log_id)?;
     }
     let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
     let mut connection = WriterConnection::open(path).map_err(failed)?;
     identify(&connection.sql, path)?;
-    if inspection.lost()
-        && let Some(error) = quick_check(&connection.sql, path)
-    {
-        return open_damaged(path, clock, health, &error);
+    // Nothing is written yet: SQLite reads the log as it lies there.
+    let findings = inspection.findings(path, Held::read(&connection.sql).ok());
+    report(&findings, inspection.scan.bytes > 0, parts, &health);
+    let may_be_lost = findings.iter().any(|finding| finding.loss > Loss::None);
+    if may_be_lost && let Some(error) = confirmed_damage(&connection.sql, path) {
+        return open_damaged(parts, health, &error, log_id);
     }
     connection.prepare().map_err(failed)?;
     let migrated = migrate(&connection.sql, path)?;
     let readers = Readers::open(path, clock.clone(), Arc::clone(&health))?;
 
     let mut disk = Disk::new(path, Some(connection), open_mark(path)?);
-    let claimed = inspection.claim.unwrap_or_default();
+    let claimed = inspection.mark.claim().unwrap_or_default();
     if migrated || inspection.scan.bytes > 0 || claimed.frames > 0 {
         // The log begins anew, so that whatever a crash left in it never mixes with new frames.
         disk.checkpoint()?;
@@ -67,24 +87,26 @@ pub(crate) fn open(path: &Path, clock: &Clock, had_life: bool) -> Result<Opened,
         if inspection.fresh {
             Start::read(&open.sql)
         } else {
-            Start::begin(&open.sql, claimed)
+            Start::begin(&open.sql, claimed, &log_id)
         }
     });
     let start = start.ok_or(StoreError::Closed)?.map_err(failed)?;
     disk.set_epoch(start.epoch);
-    disk.committed(start.bounds.last);
+    disk.committed(start.bounds.last, start.silent_commits);
     Ok(Opened {
         disk,
         readers: Arc::new(readers),
         health,
         bounds: start.bounds,
-        to_check: inspection.unclean() && !inspection.lost(),
+        silent_commits: start.silent_commits,
+        log_history: start.log_history,
+        to_check: inspection.unclean(),
     })
 }
 
 /// Makes a new database beside its place and moves it there when it is whole and synced. One that
 /// was cut off in the making is thrown away.
-fn create(path: &Path) -> Result<(), StoreError> {
+fn create(path: &Path, log_id: &str) -> Result<(), StoreError> {
     let draft = beside(path, ".new");
     for suffix in ["", "-journal", "-wal", "-shm"] {
         match fs::remove_file(beside(&draft, suffix)) {
@@ -101,7 +123,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| StoreError::of_sqlite(&error, path);
     let sql = open_draft(&draft).map_err(failed)?;
     migrate(&sql, path)?;
-    Start::begin(&sql, Claim::default()).map_err(failed)?;
+    Start::begin(&sql, Claim::default(), log_id).map_err(failed)?;
     sql.pragma_update(None, "journal_mode", "wal")
         .map_err(failed)?;
     sql.close().map_err(|(_, error)| failed(error))?;
@@ -114,36 +136,38 @@ fn create(path: &Path) -> Result<(), StoreError> {
 
 /// A database that does not fit together: it can be read as far as that goes.
 fn open_damaged(
-    path: &Path,
-    clock: &Clock,
+    parts: &OpenParts<'_>,
     health: Arc<Health>,
     error: &StoreError,
+    log_id: String,
 ) -> Result<Opened, StoreError> {
     health.note(error);
-    let readers = Readers::open(path, clock.clone(), Arc::clone(&health))?;
+    let readers = Readers::open(parts.path, parts.clock.clone(), Arc::clone(&health))?;
     let bounds = readers.read_now(|sql| Ok(events::bounds(sql, 0)?))?;
     Ok(Opened {
-        disk: Disk::new(path, None, open_mark(path)?),
+        disk: Disk::new(parts.path, None, open_mark(parts.path)?),
         readers: Arc::new(readers),
         health,
         bounds,
+        silent_commits: 0,
+        log_history: LogHistory::beginning(log_id),
         to_check: false,
     })
 }
 
-/// Tells what the inspection found, and keeps a copy of what cannot be kept otherwise.
-fn report(inspection: &Inspection, path: &Path, now_ms: u64, health: &Health) {
-    for finding in &inspection.findings {
+/// Tells what was found, and keeps a copy of a log that cannot be kept otherwise.
+fn report(findings: &[Finding], has_log: bool, parts: &OpenParts<'_>, health: &Health) {
+    for finding in findings {
         let mut text = finding.text.clone();
-        if finding.is_loss {
-            if inspection.scan.bytes > 0 {
-                text = format!("{text} {}", keep_copy(path, now_ms));
+        if finding.loss > Loss::None {
+            if has_log {
+                text = format!("{text} {}", keep_copy(parts.path, parts.clock.wall_ms()));
             }
             tracing::error!("{text}");
         } else {
             tracing::warn!("{text}");
         }
-        health.found(text);
+        health.found(text, finding.loss > Loss::None);
     }
 }
 
@@ -165,23 +189,32 @@ fn identify(sql: &Connection, path: &Path) -> Result<(), StoreError> {
 struct Start {
     epoch: u64,
     bounds: LogBounds,
+    silent_commits: u64,
+    log_history: LogHistory,
 }
 
 impl Start {
-    /// Counts this start and fixes from where events are numbered: after every number that was
-    /// ever given, even if the rows that had it are lost.
-    fn begin(sql: &Connection, claimed: Claim) -> rusqlite::Result<Start> {
+    /// Counts this start, gives the log a new id, and fixes from where events are numbered: after
+    /// every number that was ever given, even if the rows that had it are lost.
+    fn begin(sql: &Connection, claimed: Claim, log_id: &str) -> rusqlite::Result<Start> {
         let transaction = sql.unchecked_transaction()?;
         transaction.execute(
             "UPDATE meta SET value = max(value, ?1) + 1 WHERE name = 'epoch'",
             [int(claimed.epoch)],
         )?;
+        let found = Start::read(&transaction)?;
+        LogHistory::append(&transaction, found.epoch, log_id, found.bounds.last)?;
         let floor = if failpoint::broken(4) { 0 } else { claimed.seq };
-        if floor > Start::read(&transaction)?.bounds.last {
+        if floor > found.bounds.last {
             transaction.execute(
                 "INSERT OR REPLACE INTO meta (name, value) VALUES ('event_floor', ?1)",
                 [int(floor)],
             )?;
+        }
+        // Counts on from the mark, so that a loss is told once.
+        let silent_commits = claimed.silent_commits.unwrap_or(0);
+        if silent_commits > found.silent_commits {
+            set_silent_commits(&transaction, silent_commits)?;
         }
         ledger::forget_loose(&transaction)?;
         let start = Start::read(&transaction)?;
@@ -190,12 +223,19 @@ impl Start {
     }
 
     fn read(sql: &Connection) -> rusqlite::Result<Start> {
-        let select = "SELECT value FROM meta WHERE name = ?1";
-        let fact = |name: &str| sql.query_row(select, [name], |row| number(row, 0));
-        let floor = fact("event_floor").optional()?.unwrap_or(0);
+        let floor = fact(sql, "event_floor")?.unwrap_or(0);
         Ok(Start {
-            epoch: fact("epoch")?,
+            epoch: fact(sql, "epoch")?.unwrap_or(0),
             bounds: events::bounds(sql, floor)?,
+            silent_commits: fact(sql, "silent_commits")?.unwrap_or(0),
+            log_history: LogHistory::read(sql)?,
         })
     }
+}
+
+/// Counts commits that logged no event, so that the mark can tell whether they are still there.
+pub(crate) fn set_silent_commits(sql: &Connection, count: u64) -> rusqlite::Result<()> {
+    sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES ('silent_commits', ?1)")?
+        .execute([int(count)])?;
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::blobs::Blobs;
 use crate::health::Health;
 use crate::lanes::Lanes;
+use crate::log_history::LogHistory;
 use crate::opened_files::OpenedFiles;
 use crate::readers::Readers;
 use hob_bus::LogBounds;
@@ -15,6 +16,7 @@ pub(crate) struct Shared {
     pub(crate) readers: Arc<Readers>,
     pub(crate) blobs: Arc<Blobs>,
     pub(crate) files: OpenedFiles,
+    pub(crate) log_history: LogHistory,
     /// A std mutex, because it is held for a few lines without await.
     bounds: Mutex<LogBounds>,
 }
@@ -27,6 +29,7 @@ pub(crate) struct SharedParts {
     pub(crate) blobs: Blobs,
     pub(crate) files: OpenedFiles,
     pub(crate) bounds: LogBounds,
+    pub(crate) log_history: LogHistory,
 }
 
 impl Shared {
@@ -38,6 +41,7 @@ impl Shared {
             blobs: Arc::new(parts.blobs),
             files: parts.files,
             bounds: Mutex::new(parts.bounds),
+            log_history: parts.log_history,
         }
     }
 

@@ -6,12 +6,13 @@ use crate::error::StoreError;
 use crate::events;
 use crate::migrations::SCHEMA;
 use crate::opened_files::OpenedFiles;
-use crate::opening;
+use crate::opening::{self, OpenParts};
 use crate::retention::LIMITS;
 use crate::rules;
 use crate::sessions::read::{self, ListCursor};
 use crate::sessions::write::{self, Draft, Plan};
 use crate::shared::{Shared, SharedParts};
+use crate::structure_check::check_beside;
 use crate::tokens::{self, TokenRow};
 use crate::writer::{Writer, WriterParts};
 use hob_bus::{BoxFuture, EventLog, LogBounds, LoggedEvent, NewEvent, Publisher};
@@ -70,7 +71,12 @@ impl Store {
     /// Opens it, keeping only as much of the event log as `limits` say.
     pub fn open_with(options: StoreOptions, limits: Limits) -> Result<Store, StoreError> {
         let database = options.database;
-        let opened = opening::open(&database, &options.clock, options.had_life)?;
+        let opened = opening::open(&OpenParts {
+            path: &database,
+            clock: &options.clock,
+            dice: &options.dice,
+            had_life: options.had_life,
+        })?;
         let epoch = opened.disk.epoch();
         let health = Arc::clone(&opened.health);
         let shared = Arc::new(Shared::new(SharedParts {
@@ -79,6 +85,7 @@ impl Store {
             blobs: Blobs::new(&database, epoch),
             files: OpenedFiles::remember(&database),
             bounds: opened.bounds,
+            log_history: opened.log_history,
         }));
         let writer = Writer::new(WriterParts {
             shared: Arc::clone(&shared),
@@ -87,13 +94,14 @@ impl Store {
             dice: options.dice,
             publisher: options.publisher,
             limits,
+            silent_commits: opened.silent_commits,
         });
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads = vec![start("hob-store-writer", move || writer.run())?];
         if opened.to_check {
             let (path, stop) = (database.clone(), Arc::clone(&stop));
             threads.push(start("hob-store-check", move || {
-                check::check_beside(&path, &health, &stop);
+                check_beside(&path, &health, &stop);
             })?);
         }
         Ok(Store(Arc::new(Inner {
@@ -129,6 +137,8 @@ impl Store {
         );
         let joined = tokio::task::spawn_blocking(move || {
             for thread in threads {
+                // A check that waits for a failing disk is told to end.
+                thread.thread().unpark();
                 // A thread that panicked has said so; there is nothing left to wait for.
                 let _ = thread.join();
             }
@@ -147,11 +157,12 @@ impl Store {
         if let Err(error) = shared.files.check() {
             shared.health.note(&error);
         }
-        let (state, message, findings) = shared.health.report();
+        let report = shared.health.report();
         StoreStatus {
-            state,
-            message,
-            findings,
+            state: report.state,
+            message: report.message,
+            findings: report.findings,
+            losses: report.losses,
             schema: SCHEMA,
             sqlite: Store::sqlite_version().to_owned(),
             bytes: std::fs::metadata(&self.0.database).map_or(0, |file| file.len()),
@@ -404,6 +415,14 @@ struct Log(Store);
 impl EventLog for Log {
     fn bounds(&self) -> LogBounds {
         self.0.0.shared.bounds()
+    }
+
+    fn id(&self) -> Arc<str> {
+        self.0.0.shared.log_history.id()
+    }
+
+    fn shared_until(&self, id: &str) -> Option<u64> {
+        self.0.0.shared.log_history.shared_until(id)
     }
 
     fn page(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LoggedEvent>, WireError>> {

@@ -12,8 +12,10 @@ use crate::blobs::{BlobSweep, Hash};
 use crate::disk::Disk;
 use crate::error::{StoreError, Trouble};
 use crate::events;
+use crate::findings::fact;
 use crate::ids::Ids;
 use crate::lanes::{Bulk, Queued, Step, Taken};
+use crate::opening::set_silent_commits;
 use crate::retention::Trim;
 use crate::sessions::heads::Heads;
 use crate::sessions::write::Sweep;
@@ -33,7 +35,7 @@ use std::time::{Duration, Instant};
 const BULK_SLICE_MS: u64 = 5;
 /// Quiet after which the write-ahead log is brought into the database.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
-/// Between two looks at a full disk.
+/// Between two looks at a disk that is full or fails.
 const PROBE_EVERY_MS: u64 = 1_000;
 /// Between two looks at the age of the event log.
 const TRIM_EVERY_MS: u64 = 60_000;
@@ -54,6 +56,8 @@ pub(crate) struct Writer {
     tact: Tact,
     last_seq: u64,
     published_seq: u64,
+    /// Commits without an event, over all starts.
+    silent_commits: u64,
     probe_due_ms: u64,
     trim_due_ms: u64,
     trim_due_seq: u64,
@@ -63,6 +67,7 @@ pub(crate) struct Writer {
 struct Committed {
     events: Vec<LoggedEvent>,
     last_seq: u64,
+    silent_commits: u64,
     trimmed_to: Option<u64>,
     left_messages: bool,
     unused_blobs: Vec<Hash>,
@@ -77,6 +82,7 @@ pub(crate) struct WriterParts {
     pub(crate) dice: Dice,
     pub(crate) publisher: Publisher,
     pub(crate) limits: Limits,
+    pub(crate) silent_commits: u64,
 }
 
 impl Writer {
@@ -94,6 +100,7 @@ impl Writer {
             tact: Tact::default(),
             last_seq,
             published_seq: last_seq,
+            silent_commits: parts.silent_commits,
             probe_due_ms: 0,
             trim_due_ms: 0,
             trim_due_seq: 0,
@@ -121,7 +128,7 @@ impl Writer {
 
     /// How long to wait for work before there is something else to do.
     fn patience(&self) -> Duration {
-        if self.shared.health.is_full() {
+        if self.shared.health.awaits_disk() {
             Duration::from_millis(PROBE_EVERY_MS)
         } else if self.disk.has_frames() {
             IDLE_AFTER
@@ -170,6 +177,7 @@ impl Writer {
         let Some(connection) = self.disk.connection() else {
             return Err(StoreError::Closed);
         };
+        let changes_before = connection.sql.total_changes();
         let mut batch = Batch {
             sql: &connection.sql,
             ids: &mut self.ids,
@@ -211,6 +219,13 @@ impl Writer {
             answer_all(&mut self.commands, Ok(()));
             std::thread::sleep(Duration::from_millis(20));
         }
+        let is_silent =
+            batch.last_seq == self.last_seq && connection.sql.total_changes() != changes_before;
+        let silent_commits = self.silent_commits + u64::from(is_silent);
+        if is_silent {
+            set_silent_commits(batch.sql, silent_commits)
+                .map_err(|error| StoreError::of_sqlite(&error, batch.file))?;
+        }
         failpoint::reach("store.commit.before");
         batch.control("COMMIT")?;
         failpoint::reach("store.commit.after");
@@ -218,6 +233,7 @@ impl Writer {
         self.shared.files.check()?;
         Ok(Committed {
             last_seq: batch.last_seq,
+            silent_commits,
             trimmed_to: batch.trimmed_to,
             left_messages: batch.left_messages,
             unused_blobs: batch.unused_blobs,
@@ -228,8 +244,13 @@ impl Writer {
 
     /// Shows the world what was committed; answers whether the bulk job goes on.
     fn publish(&mut self, committed: Committed) -> bool {
-        self.disk.committed(committed.last_seq);
-        self.last_seq = committed.last_seq;
+        let Committed {
+            last_seq,
+            silent_commits,
+            ..
+        } = committed;
+        self.disk.committed(last_seq, silent_commits);
+        (self.last_seq, self.silent_commits) = (last_seq, silent_commits);
         self.shared
             .advance(committed.last_seq, committed.trimmed_to);
         if committed.left_messages {
@@ -253,17 +274,19 @@ impl Writer {
         self.disk.give_up();
         self.heads.forget();
         self.shared.health.note(&error);
-        let hidden = failpoint::broken(7) || failpoint::broken(8);
-        let outcome = if hidden { Ok(()) } else { Err(&error) };
-        self.answer(outcome);
-        if self.shared.health.is_full() {
-            self.probe_due_ms = self.clock.monotonic_ms() + PROBE_EVERY_MS;
+        self.probe_due_ms = self.clock.monotonic_ms() + PROBE_EVERY_MS;
+        if matches!(error, StoreError::Io(_)) {
+            // Most often it was one call that failed; then nobody else is refused.
+            self.probe_now();
         } else if self.shared.health.refusal().is_none() {
             // The next batch tries again if this does not work yet.
             if let Err(error) = self.revive() {
                 tracing::warn!("the database could not be reopened yet: {error}");
             }
         }
+        let hidden = failpoint::broken(7) || failpoint::broken(8);
+        let outcome = if hidden { Ok(()) } else { Err(&error) };
+        self.answer(outcome);
     }
 
     /// Reopens the database and publishes what was committed before the failure and not shown.
@@ -287,23 +310,30 @@ impl Writer {
             }
         }
         self.last_seq = last;
+        let silent_commits = fact(&connection.sql, "silent_commits").map_err(failed)?;
+        self.silent_commits = silent_commits.unwrap_or(0);
         Ok(())
     }
 
-    /// Looks whether a full disk has room again, at most once a second.
+    /// Looks whether a disk that was full or failed takes writes again, at most once a second.
     fn probe(&mut self) {
         let now_ms = self.clock.monotonic_ms();
-        let due = self.shared.health.is_full() && now_ms >= self.probe_due_ms;
-        if !due || failpoint::broken(6) {
-            return;
+        let due = self.shared.health.awaits_disk() && now_ms >= self.probe_due_ms;
+        if due && !failpoint::broken(6) {
+            self.probe_due_ms = now_ms + PROBE_EVERY_MS;
+            self.probe_now();
         }
-        self.probe_due_ms = now_ms + PROBE_EVERY_MS;
+    }
+
+    fn probe_now(&mut self) {
         let opened = match self.disk.connection() {
             Some(_) => Ok(()),
             None => self.revive(),
         };
-        if opened.and_then(|()| self.disk.probe()).is_ok() {
-            self.shared.health.recovered();
+        match opened.and_then(|()| self.disk.probe()) {
+            Ok(()) => self.shared.health.recovered(),
+            // Full may become failing and the reverse, or the files are gone for good.
+            Err(error) => self.shared.health.note(&self.disk.judge(error)),
         }
     }
 

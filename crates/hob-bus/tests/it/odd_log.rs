@@ -37,6 +37,14 @@ impl EventLog for OddLog {
         LogBounds { first, last }
     }
 
+    fn id(&self) -> Arc<str> {
+        "odd".into()
+    }
+
+    fn shared_until(&self, _: &str) -> Option<u64> {
+        Some(u64::MAX)
+    }
+
     fn page(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LoggedEvent>, WireError>> {
         Box::pin(async move {
             self.readings.fetch_add(1, Ordering::SeqCst);
@@ -124,7 +132,7 @@ async fn what_was_read_before_it_was_published_does_not_come_twice() {
             json!({ "events": ["a.*"], "since": 0 }),
         )
         .await;
-    assert_eq!(began, Ok(json!({ "seq": 5 })));
+    assert_eq!(began, Ok(json!({ "seq": 5, "logId": "odd" })));
     for seq in 1..=5 {
         expect(&mut wire, seq, seq - 1).await;
     }
@@ -203,7 +211,10 @@ async fn a_log_that_stays_unreadable_ends_the_link_with_what_it_misses() {
         .expect("subscribed");
     assert_eq!(wire.closed().await, Closed::Slow);
     let last = wire.rest().await.pop().expect("a last word");
-    assert_eq!(last["payload"], json!({ "from": 2, "to": 3 }));
+    assert_eq!(
+        last["payload"],
+        json!({ "from": 2, "to": 3, "reason": "unreadable" })
+    );
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ async fn the_past_comes_first_and_the_present_follows() {
     let mut wire = desk.reader();
     let params = json!({ "events": ["even.*"], "since": 4 });
     let began = wire.call("gateway.subscribe", params).await;
-    assert_eq!(began, Ok(json!({ "seq": 5_000 })));
+    assert_eq!(began, Ok(json!({ "seq": 5_000, "logId": "memory" })));
     desk.append("even.n", None, json!(5_001)).await;
     let mut prev = 4;
     for expected in (6..=5_000).step_by(2).chain([5_001]) {
@@ -42,15 +42,48 @@ async fn since_the_last_event_there_is_no_past() {
 }
 
 #[tokio::test]
-async fn a_cursor_ahead_of_the_log_is_refused() {
+async fn a_cursor_ahead_of_the_log_is_told_a_gap() {
     let desk = Desk::new();
     desk.append("a.x", None, json!(1)).await;
     let mut wire = desk.reader();
-    let refused = wire
-        .call("gateway.subscribe", json!({ "events": ["*"], "since": 2 }))
-        .await;
-    assert_eq!(code(&refused), "INVALID_PARAMS");
-    assert_eq!(wire.subscribe(&["*"]).await, 1);
+    let params = json!({ "events": ["*"], "since": 2 });
+    let began = wire.call("gateway.subscribe", params).await;
+    assert_eq!(began.expect("subscribed")["seq"], 1);
+    let gap = wire.event().await;
+    assert_eq!(gap["event"], "gateway.gap");
+    let all = json!({ "from": 1, "to": 1, "reason": "otherLog" });
+    assert_eq!(gap["payload"], all);
+    desk.append("a.x", None, json!(2)).await;
+    let event = wire.event().await;
+    assert_eq!((&event["seq"], &event["prev"]), (&json!(2), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_cursor_of_another_log_is_told_a_gap_and_then_what_is_new() {
+    let desk = Desk::new();
+    for n in 1..=5 {
+        desk.append("a.x", None, json!(n)).await;
+    }
+    let mut wire = desk.reader();
+    // The number alone would fit.
+    let params = json!({ "events": ["*"], "since": 3, "logId": "another" });
+    wire.call("gateway.subscribe", params)
+        .await
+        .expect("subscribed");
+    let gap = wire.event().await;
+    let all = json!({ "from": 1, "to": 5, "reason": "otherLog" });
+    assert_eq!(gap["payload"], all);
+    desk.append("a.x", None, json!(6)).await;
+    let event = wire.event().await;
+    assert_eq!((&event["seq"], &event["prev"]), (&json!(6), &json!(5)));
+
+    let mut wire = desk.reader();
+    let params = json!({ "events": ["*"], "since": 5, "logId": "memory" });
+    wire.call("gateway.subscribe", params)
+        .await
+        .expect("subscribed");
+    let event = wire.event().await;
+    assert_eq!((&event["seq"], &event["prev"]), (&json!(6), &json!(5)));
 }
 
 #[tokio::test]
@@ -89,7 +122,10 @@ async fn what_left_the_log_is_a_gap_that_comes_first() {
     let gap = wire.event().await;
     assert_eq!(gap["event"], "gateway.gap");
     assert_eq!(gap["source"], "gateway");
-    assert_eq!(gap["payload"], json!({ "from": 6, "to": 90 }));
+    assert_eq!(
+        gap["payload"],
+        json!({ "from": 6, "to": 90, "reason": "expired" })
+    );
     let mut prev = 90;
     for expected in 91..=100 {
         let event = wire.event().await;
@@ -120,7 +156,8 @@ async fn an_empty_log_that_once_had_events_is_all_gap() {
     wire.call("gateway.subscribe", params)
         .await
         .expect("subscribed");
-    assert_eq!(wire.event().await["payload"], json!({ "from": 2, "to": 3 }));
+    let gap = json!({ "from": 2, "to": 3, "reason": "expired" });
+    assert_eq!(wire.event().await["payload"], gap);
     desk.append("a.x", None, json!(4)).await;
     let event = wire.event().await;
     assert_eq!((&event["seq"], &event["prev"]), (&json!(4), &json!(3)));

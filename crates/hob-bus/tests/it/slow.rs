@@ -31,7 +31,10 @@ async fn logged_events_that_do_not_fit_end_in_a_gap_and_a_close() {
         .collect();
     assert_eq!(seen, (1..=16).collect::<Vec<_>>());
     assert_eq!(gap["event"], "gateway.gap");
-    assert_eq!(gap["payload"], json!({ "from": 17, "to": 17 }));
+    assert_eq!(
+        gap["payload"],
+        json!({ "from": 17, "to": 17, "reason": "slow" })
+    );
     assert_eq!(desk.bus.counters().slow_closed_total, 1);
     // It comes back and misses nothing.
     let mut back = desk.reader();
@@ -120,7 +123,8 @@ async fn a_payload_no_frame_can_hold_is_a_gap_and_the_link_goes_on() {
     desk.append("a.x", None, huge).await;
     desk.append("a.x", None, json!(3)).await;
     assert_eq!(wire.event().await["seq"], 1);
-    assert_eq!(wire.event().await["payload"], json!({ "from": 2, "to": 2 }));
+    let gap = json!({ "from": 2, "to": 2, "reason": "tooLarge" });
+    assert_eq!(wire.event().await["payload"], gap);
     let event = wire.event().await;
     assert_eq!((&event["seq"], &event["prev"]), (&json!(3), &json!(2)));
     assert_eq!(event["payload"], Value::from(3));

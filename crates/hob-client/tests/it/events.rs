@@ -109,7 +109,12 @@ async fn what_the_log_no_longer_has_is_named() {
     peer.write(&gap(11, 400)).await;
     peer.logged(401, Some(10)).await;
     let item = soon(stream.next()).await;
-    assert_eq!(item, Some(Ok(Item::Gap(GapRange { from: 11, to: 400 }))));
+    let range = GapRange {
+        from: 11,
+        to: 400,
+        reason: None,
+    };
+    assert_eq!(item, Some(Ok(Item::Gap(range))));
     assert_eq!(seq(&mut stream).await, 401);
 }
 

@@ -66,6 +66,7 @@ pub(crate) async fn subscribe(link: &Link) {
         events: TOPICS.iter().map(|&topic| topic.to_owned()).collect(),
         session_key: None,
         since: None,
+        log_id: None,
     };
     let Ok(params) = serde_json::to_vec(&params) else {
         return;

@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, Response};
 use bytes::Bytes;
 use hob_wire::looprunner::{Event, Whole};
-use hob_wire::rooms::gateway::GapRange;
+use hob_wire::rooms::gateway::{GapRange, GapReason};
 use hob_wire::{ErrorCode, WireError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -54,14 +54,9 @@ pub(crate) async fn open(client: Client, headers: &HeaderMap) -> Result<Response
 
 /// Hears of loops after `since`; answers the place where the stream begins.
 async fn hear(line: &mut Line, since: Option<u64>) -> Result<u64, WireError> {
-    if let Some(since) = since {
-        match line.hear_all(&TOPICS, Some(since)).await {
-            // A place of another life of this house: there is nothing after it.
-            Err(error) if error.code == ErrorCode::InvalidParams => {}
-            heard => return heard.map(|_| since),
-        }
-    }
-    line.hear_all(&TOPICS, None).await
+    let last = line.hear_all(&TOPICS, since).await?;
+    // A place beyond the log is one of other files: what is new follows the last event.
+    Ok(since.map_or(last, |since| since.min(last)))
 }
 
 /// Where the client was. What is no place of ours counts as none: a status other than 200 would
@@ -136,7 +131,10 @@ impl Feed {
             }
         };
         if let Told::Gap(gap) = told {
-            self.gap = Some(gap);
+            // A place of other files: the first message told the whole state already.
+            if gap.reason != Some(GapReason::OtherLog) {
+                self.gap = Some(gap);
+            }
             return;
         }
         if let Some(gap) = self.gap.take() {

@@ -48,11 +48,14 @@ impl Store {
         let bytes = rows.iter().map(keep::Row::inline_bytes).sum();
         let (run, call) = (*run, call.to_owned());
         let kept = self
-            .write(bytes, move |batch| keep::keep(batch, run, &call, &rows))
+            .write(bytes, move |batch| {
+                // The queued command holds the pins: it is done even if its caller goes away, and
+                // until its rows are there nothing else keeps the blobs.
+                let _held = &pins;
+                keep::keep(batch, run, &call, &rows)
+            })
             .await;
         self.sweep_unless(kept.is_ok(), hashes);
-        // Only now: until the rows are there, nothing else keeps the blobs.
-        drop(pins);
         kept
     }
 

@@ -83,11 +83,11 @@ impl Store {
     async fn name(&self, new: NewOutput, pin: Pin, bytes: u64) -> Result<i64, StoreError> {
         let hash = pin.hash;
         let kept = self
-            .write(0, move |batch| keep(batch, &new, hash, bytes))
+            // The queued command holds the pin: it is done even if its caller goes away, and
+            // until its row is there nothing else keeps the blob.
+            .write(0, move |batch| keep(batch, &new, pin.hash, bytes))
             .await;
         self.sweep_unless(kept.is_ok(), vec![hash]);
-        // Only now: until the row is there, nothing else keeps the blob.
-        drop(pin);
         kept
     }
 

@@ -100,3 +100,41 @@ async fn the_oldest_go_with_their_files() {
     assert_eq!(files(&folder), 2);
     store.close().await;
 }
+
+#[tokio::test]
+async fn a_caller_that_goes_away_leaves_its_blob_to_the_queued_command() {
+    let (folder, store) = house();
+    // The writer is kept busy, so that the command waits in its queue.
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let busy = {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let held = store.write(0, move |_| {
+                let _ = wait.lock().unwrap().recv();
+                Ok(())
+            });
+            held.await
+        })
+    };
+    let keeping = {
+        let store = store.clone();
+        let keep = async move { store.keep_output(new(None), b"pinned".to_vec()).await };
+        tokio::spawn(keep)
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while store.shared().lanes.waiting() == 0 {
+        assert!(std::time::Instant::now() < deadline, "it is never queued");
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    keeping.abort();
+    assert!(keeping.await.unwrap_err().is_cancelled());
+    let hash = crate::blobs::Hash::of(b"pinned");
+    store.shared().blobs.remove(hash);
+    assert_eq!(files(&folder), 1, "its row is still on the way");
+    go.send(()).unwrap();
+    busy.await.unwrap().unwrap();
+    // Commands are done in their order, so the row is there after this one.
+    store.write(0, |_| Ok(())).await.unwrap();
+    assert_eq!(text(&store, 1, None).await.unwrap(), "pinned");
+}

@@ -256,3 +256,73 @@ async fn ten_thousand_jobs_are_loaded_and_decided_together() {
     }
     assert_eq!(store.live_slots().await.unwrap().len(), 10_000);
 }
+
+/// Slots that each of these jobs has, in their order.
+async fn slots_of_each(store: &Store, jobs: usize) -> Vec<u64> {
+    let counted = store.read(move |sql| {
+        let mut count = sql.prepare(
+            "SELECT count(*) FROM slots s JOIN jobs j ON j.row_id = s.job WHERE j.id = ?1",
+        )?;
+        let counts = (0..jobs).map(|index| {
+            let id = format!("id-j-{index}");
+            count.query_row([id], |row| crate::value::number(row, 0))
+        });
+        Ok(counts.collect::<Result<Vec<u64>, _>>()?)
+    });
+    counted.await.unwrap()
+}
+
+#[tokio::test]
+async fn every_job_of_a_rotation_is_trimmed() {
+    for jobs in [1, 7, 10, 50, 64, 100] {
+        let (_folder, store, clock) = house();
+        for index in 0..jobs {
+            store.add_job(job(&format!("j-{index}"))).await.unwrap();
+        }
+        let round = |due_ms: u64| {
+            let openings = (0..jobs).map(|index| Opening {
+                job: format!("id-j-{index}"),
+                cursor_ms: None,
+                slots: vec![slot(due_ms, SlotState::Skipped)],
+            });
+            openings.collect::<Vec<_>>()
+        };
+        for turn in 0..60 {
+            store.open_slots(round(NOW + turn)).await.unwrap();
+        }
+        clock.advance(40 * 24 * 3_600_000);
+        // As many as a job may have before it is looked at.
+        for turn in 0..50 {
+            let due_ms = clock.wall_ms() + turn;
+            store.open_slots(round(due_ms)).await.unwrap();
+        }
+        let kept = slots_of_each(&store, jobs).await;
+        let most = kept.iter().max().copied();
+        assert!(most <= Some(51), "{jobs} jobs: {kept:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_bound_of_slots_holds_for_every_job() {
+    const JOBS: usize = 10;
+    let (_folder, store, _) = house();
+    for index in 0..JOBS {
+        store.add_job(job(&format!("j-{index}"))).await.unwrap();
+    }
+    for block in 0..11_u64 {
+        let turns = (0..100).flat_map(|turn| {
+            (0..JOBS).map(move |index| Opening {
+                job: format!("id-j-{index}"),
+                cursor_ms: None,
+                slots: vec![slot(NOW + block * 100 + turn, SlotState::Skipped)],
+            })
+        });
+        let turns: Vec<_> = turns.collect();
+        for some in turns.chunks(super::SLOTS_OPENED_MAX) {
+            store.open_slots(some.to_vec()).await.unwrap();
+        }
+    }
+    for kept in slots_of_each(&store, JOBS).await {
+        assert!((1_000..=1_050).contains(&kept), "{kept}");
+    }
+}

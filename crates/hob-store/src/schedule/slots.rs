@@ -6,7 +6,7 @@ use super::words::{NewSlot, Opened, Opening, SlotEnd, SlotRow};
 use crate::batch::Batch;
 use crate::error::Trouble;
 use crate::store::to_json;
-use crate::value::int;
+use crate::value::{int, number};
 use hob_wire::RunId;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{
@@ -18,8 +18,11 @@ use rusqlite::OptionalExtension;
 const KEPT_MAX: u64 = 1_000;
 /// How long they are kept; the last one stays.
 const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
-/// How often a job's old slots are looked for, in slots.
+/// A job's old slots are looked for when its slots pass a multiple of this in the numbers that all
+/// jobs share. So it keeps at most this many more than it may, however many jobs there are.
 const TRIM_EVERY: u64 = 50;
+/// Slots of one job that go at once; the next look takes more.
+const TRIM_STEP: u64 = 2_000;
 /// What an event shows of a slot's output.
 const TOLD_BYTES_MAX: usize = 1_024;
 
@@ -74,7 +77,7 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
     };
     let is_over = new.state != SlotState::Due;
     let ended_at = is_over.then_some(int(batch.now_ms));
-    let number = batch.sql.prepare_cached(INSERT)?.insert(rusqlite::params![
+    let inserted = batch.sql.prepare_cached(INSERT)?.insert(rusqlite::params![
         of.row,
         key,
         int(new.due_ms),
@@ -88,7 +91,7 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
         ended_at,
     ])?;
     let slot = Slot {
-        number: crate::value::uint(number),
+        number: crate::value::uint(inserted),
         task_id: of.id.clone(),
         name: of.name.clone(),
         due_at: new.due_ms,
@@ -118,7 +121,7 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
         };
         batch.tell::<CronTrigger>(&trigger)?;
     }
-    if slot.number.is_multiple_of(TRIM_EVERY) {
+    if is_trim_due(batch, of.row, slot.number)? {
         trim(batch, of.row)?;
     }
     Ok(Opened {
@@ -152,6 +155,18 @@ fn same(batch: &Batch<'_>, of: &Of, new: &NewSlot) -> Result<Option<SlotRow>, Tr
     Ok(row.optional()?)
 }
 
+/// Whether a multiple of [`TRIM_EVERY`] lies between a job's slot before this one and this one.
+fn is_trim_due(batch: &Batch<'_>, job: i64, slot: u64) -> Result<bool, Trouble> {
+    let former: Option<u64> = batch
+        .sql
+        .prepare_cached(
+            "SELECT number FROM slots WHERE job = ?1 AND number < ?2 ORDER BY number DESC LIMIT 1",
+        )?
+        .query_row((job, int(slot)), |row| number(row, 0))
+        .optional()?;
+    Ok(former.is_some_and(|former| former / TRIM_EVERY < slot / TRIM_EVERY))
+}
+
 /// Takes old slots of a job away.
 fn trim(batch: &Batch<'_>, job: i64) -> Result<(), Trouble> {
     let beyond: Option<i64> = batch
@@ -164,14 +179,17 @@ fn trim(batch: &Batch<'_>, job: i64) -> Result<(), Trouble> {
     batch
         .sql
         .prepare_cached(
-            "DELETE FROM slots WHERE job = ?1 AND state NOT IN ('due', 'running')
-             AND (number <= ?2 OR due_at < ?3)
-             AND number < (SELECT max(number) FROM slots WHERE job = ?1)",
+            "DELETE FROM slots WHERE number IN
+             (SELECT number FROM slots WHERE job = ?1 AND state NOT IN ('due', 'running')
+              AND (number <= ?2 OR due_at < ?3)
+              AND number < (SELECT max(number) FROM slots WHERE job = ?1)
+              ORDER BY number LIMIT ?4)",
         )?
         .execute((
             job,
             beyond.unwrap_or(0),
             int(batch.now_ms.saturating_sub(AGE_MS_MAX)),
+            int(TRIM_STEP),
         ))?;
     Ok(())
 }

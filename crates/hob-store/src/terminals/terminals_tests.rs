@@ -347,3 +347,38 @@ async fn what_was_queued_meanwhile_ends_with_its_terminal() {
         ["terminal.status", "terminal.command"]
     );
 }
+
+#[tokio::test]
+async fn every_terminal_of_a_rotation_is_looked_at() {
+    for terminals in [1_u32, 7, 32, 64, 65] {
+        let (_folder, store) = house();
+        let mut rows = Vec::new();
+        for index in 0..terminals {
+            let name = format!("t{index}");
+            let new = NewTerminal {
+                live_max: terminals,
+                ..new_terminal(&name, &name)
+            };
+            rows.push(store.add_terminal(new).await.unwrap().row_id);
+        }
+        let looked_at = store.write(0, move |batch| {
+            let mut looked_at = vec![0; rows.len()];
+            // As many of each as it may have before it is looked at, and one to begin with.
+            for number in 0..65 * rows.len() as u64 {
+                let index = usize::try_from(number).unwrap() % rows.len();
+                let command = batch
+                    .sql
+                    .prepare_cached(
+                        "INSERT INTO commands (id, terminal, by, state, queued_at)
+                     VALUES (randomblob(16), ?1, 'client', 'done', 0)",
+                    )?
+                    .insert([rows[index]])?;
+                let number = crate::value::uint(command);
+                looked_at[index] += u32::from(trim::is_due(batch, rows[index], number)?);
+            }
+            Ok(looked_at)
+        });
+        let looked_at: Vec<u32> = looked_at.await.unwrap();
+        assert!(!looked_at.contains(&0), "{terminals}: {looked_at:?}");
+    }
+}

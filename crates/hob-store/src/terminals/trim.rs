@@ -2,14 +2,15 @@
 
 use crate::batch::Batch;
 use crate::error::Trouble;
-use crate::value::int;
+use crate::value::{self, int};
 use rusqlite::OptionalExtension;
 
 /// Commands kept of one terminal.
 const COMMANDS_MAX: u64 = 10_000;
 /// Commands of one terminal whose output is kept.
 const OUTPUTS_MAX: u64 = 1_000;
-/// How often old ones are looked for, in commands.
+/// Old ones are looked for when a terminal's commands pass a multiple of this in the numbers that
+/// all terminals share. So it keeps at most this many more than it may, however many there are.
 const EVERY: u64 = 64;
 /// Terminals kept that are gone.
 const ENDED_MAX: u64 = 128;
@@ -18,10 +19,23 @@ const STEP: u64 = 2_000;
 
 /// Takes old commands of a terminal away, now and then.
 pub(super) fn sometimes(batch: &Batch<'_>, terminal: i64, number: u64) -> Result<(), Trouble> {
-    if number.is_multiple_of(EVERY) {
+    if is_due(batch, terminal, number)? {
         commands(batch, terminal, COMMANDS_MAX, OUTPUTS_MAX)?;
     }
     Ok(())
+}
+
+/// Whether a multiple of [`EVERY`] lies between the terminal's command before this one and this one.
+pub(super) fn is_due(batch: &Batch<'_>, terminal: i64, number: u64) -> Result<bool, Trouble> {
+    let former: Option<u64> = batch
+        .sql
+        .prepare_cached(
+            "SELECT number FROM commands WHERE terminal = ?1 AND number < ?2
+             ORDER BY number DESC LIMIT 1",
+        )?
+        .query_row((terminal, int(number)), |row| value::number(row, 0))
+        .optional()?;
+    Ok(former.is_some_and(|former| former / EVERY < number / EVERY))
 }
 
 pub(super) fn commands(

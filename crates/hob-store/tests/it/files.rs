@@ -2,7 +2,7 @@
 
 use crate::support::{Home, Open, text_to, wait_for};
 use hob_kit::dice::Dice;
-use hob_store::{Store, StoreError};
+use hob_store::{NewOutput, Store, StoreError};
 use hob_wire::rooms::daemon::StoreState;
 use std::fs;
 
@@ -211,10 +211,12 @@ async fn a_log_cut_at_the_end_of_a_transaction_is_still_missed() {
     let store = home.try_open(true).unwrap();
     let findings = store.status().findings;
     assert_eq!(findings.len(), 1);
+    // All messages were in the log only, and each was acknowledged.
     assert!(
-        findings[0].contains("committed frames are lost"),
+        findings[0].contains("the writes of events 2 to 11 are lost"),
         "{findings:?}"
     );
+    assert_eq!(store.status().losses, findings);
     store.close().await;
 
     let home = killed(10).await;
@@ -222,6 +224,111 @@ async fn a_log_cut_at_the_end_of_a_transaction_is_still_missed() {
     let store = home.try_open(true).unwrap();
     let findings = store.status().findings;
     assert!(findings[0].contains("missing or empty"), "{findings:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_missing_or_damaged_mark_is_told_with_what_is_known() {
+    for content in [None, Some(&b""[..]), Some(b"hob-mark 7 seven")] {
+        let home = killed(10).await;
+        match content {
+            None => fs::remove_file(home.file("hob.db.mark")).unwrap(),
+            Some(bytes) => fs::write(home.file("hob.db.mark"), bytes).unwrap(),
+        }
+        let verdict = Store::verify(&home.database()).unwrap();
+        assert_eq!(verdict.doubts.len(), 1, "{verdict:?}");
+        // The lock file may be gone, too: the database knows that there was a mark.
+        let store = home.open();
+        let status = store.status();
+        let told = &status.findings[0];
+        for part in ["hob.db.mark", "up to event 11"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert_eq!(status.losses, status.findings);
+        assert_eq!(store.messages("s").await.len(), 10);
+        let again = home.remains();
+        store.close().await;
+        let store = again.try_open(true).unwrap();
+        assert_eq!(store.status().findings, Vec::<String>::new(), "told once");
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn without_mark_and_log_nothing_is_claimed() {
+    let home = killed(50).await;
+    fs::remove_file(home.file("hob.db.mark")).unwrap();
+    fs::remove_file(home.file("hob.db-wal")).unwrap();
+    let store = home.try_open(true).unwrap();
+    let findings = store.status().findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].contains("acknowledged writes may be"));
+    store.close().await;
+
+    let home = killed(50).await;
+    fs::remove_file(home.file("hob.db.mark")).unwrap();
+    let log = fs::read(home.file("hob.db-wal")).unwrap();
+    fs::write(home.file("hob.db-wal"), &log[..log.len() / 2]).unwrap();
+    let store = home.try_open(true).unwrap();
+    let findings = store.status().findings;
+    assert!(findings[0].contains("cannot be known"), "{findings:?}");
+    assert!(!findings[0].contains("never ack"), "{findings:?}");
+    store.close().await;
+}
+
+/// Reads the database as any other program would: the last to close it empties the log.
+#[expect(clippy::disallowed_methods, reason = "the test is another program")]
+fn read_as_another_program(home: &Home) {
+    let sql = rusqlite::Connection::open(home.database()).unwrap();
+    let epoch: i64 = sql
+        .query_row("SELECT value FROM meta WHERE name = 'epoch'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert!(epoch > 0);
+    sql.close().unwrap();
+    assert!(!home.file("hob.db-wal").exists(), "the log was taken in");
+}
+
+#[tokio::test]
+async fn a_log_that_another_program_took_in_is_no_loss() {
+    let home = killed(40).await;
+    read_as_another_program(&home);
+    let verdict = Store::verify(&home.database()).unwrap();
+    assert_eq!(verdict.problems, Vec::<String>::new());
+    assert_eq!(verdict.doubts, Vec::<String>::new());
+    let store = home.try_open(true).unwrap();
+    assert_eq!(store.messages("s").await.len(), 40);
+    let status = store.status();
+    assert_eq!(status.losses, Vec::<String>::new());
+    assert!(status.findings[0].contains("Nothing is lost"), "{status:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn writes_without_an_event_are_missed_when_they_are_lost() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    store.send("s", "x").await;
+    let before = home.remains();
+    // A write that changes rows and tells nobody.
+    let output = NewOutput {
+        session: None,
+        run: None,
+        tool: "exec".to_owned(),
+        is_cut: false,
+        total_bytes_max: 1_000,
+    };
+    store.keep_output(output, b"x".to_vec()).await.unwrap();
+    let after = home.remains();
+    store.close().await;
+    for name in ["hob.db", "hob.db-wal"] {
+        fs::copy(before.file(name), after.file(name)).unwrap();
+    }
+    let store = after.try_open(true).unwrap();
+    let losses = store.status().losses;
+    assert!(losses[0].contains("last 1 acknowledged"), "{losses:?}");
     store.close().await;
 }
 

@@ -149,3 +149,44 @@ async fn numbers_go_on_after_a_restart_and_after_a_loss() {
     assert_eq!(next, 12);
     store.close().await;
 }
+
+#[tokio::test]
+async fn a_cursor_into_a_history_that_was_restored_away_is_noticed() {
+    let home = Home::new();
+    let store = home.open();
+    store.create("s").await;
+    store.send("s", "both know this").await;
+    let older = home.remains();
+    let first = store.event_log().id();
+    for _ in 0..5 {
+        store.send("s", "lost later").await;
+    }
+    store.close().await;
+    let store = home.open();
+    let second = store.event_log().id();
+    assert_ne!(first, second, "each start has an id of its own");
+    let log = store.event_log();
+    assert_eq!(
+        log.shared_until(&first),
+        Some(7),
+        "nothing is lost by a restart"
+    );
+    assert_eq!(log.shared_until(&second), Some(u64::MAX));
+    store.send("s", "lost later, too").await;
+    store.close().await;
+
+    // All files are the older ones, so nothing in the home knows; the client's cursor does.
+    let store = older.open();
+    let log = store.event_log();
+    assert_eq!(log.shared_until(&first), Some(2));
+    assert_eq!(log.shared_until(&second), None);
+    for _ in 0..20 {
+        store.send("s", "another history").await;
+    }
+    assert_eq!(
+        log.shared_until(&first),
+        Some(2),
+        "also when numbers passed it"
+    );
+    store.close().await;
+}

@@ -44,9 +44,12 @@ pub struct StoreStatus {
     /// What to do when it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What start-up found and mended, such as a torn write-ahead log.
+    /// What start-up found in the files, such as a torn write-ahead log.
     #[serde(default)]
     pub findings: Vec<String>,
+    /// Those findings that tell of acknowledged writes that are, or may be, lost.
+    #[serde(default)]
+    pub losses: Vec<String>,
     pub schema: u32,
     pub sqlite: String,
     /// Size of the database file.
@@ -66,6 +69,8 @@ pub enum StoreState {
     Fenced,
     /// A file of the store was deleted, moved or replaced: reads only, until a restart.
     Replaced,
+    /// The disk fails: reads as far as they go, until it works again.
+    Failing,
 }
 
 /// `run/daemon.json`: how a client finds the daemon of a home.

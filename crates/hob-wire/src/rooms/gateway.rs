@@ -21,7 +21,10 @@ methods! { "gateway";
     /// Subscribes this connection to topics; `run.*` and `*` are wildcards.
     ///
     /// Answers the `seq` after which events follow. With `since` the logged events after that
-    /// one come first; it may be given only while the connection has no subscription.
+    /// one come first; it may be given only while the connection has no subscription. A `since`
+    /// that the log does not lead up to, because older files were restored, is answered by
+    /// `gateway.gap`, and what is new follows: give `logId` with it, since numbers are then given
+    /// again.
     Subscribe = "gateway.subscribe" {
         params: SubscribeParams, result: Subscribed, scope: Read, effect: Pure,
         cli: Cli::Hidden,
@@ -69,8 +72,9 @@ events! { "gateway";
     }
     /// Logged events `from` to `to` cannot be delivered to this connection.
     ///
-    /// Either they left the log before the cursor of `since`, or this consumer was too slow; in
-    /// the second case the connection is closed after it.
+    /// `reason` says why. After `slow` and `unreadable` the connection is closed, and the events
+    /// can be had by subscribing again. After `otherLog` everything that was learnt from events
+    /// is to be read anew: the daemon's files are not those that it was learnt from.
     Gap = "gateway.gap" {
         payload: GapRange, scope: Read, durability: Volatile,
     }
@@ -117,6 +121,9 @@ pub struct SubscribeParams {
     /// Replay the logged events after this `seq` first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
+    /// The `logId` of the subscription in which the event `since` was received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -124,6 +131,9 @@ pub struct SubscribeParams {
 pub struct Subscribed {
     /// The last logged event when the subscription began.
     pub seq: u64,
+    /// Names the log that the numbers of this connection's events belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -227,6 +237,9 @@ pub struct DescribeParams {
 pub struct Description {
     pub protocol: u32,
     pub version: String,
+    /// Names the event log as this daemon writes it; see `gateway.subscribe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_id: Option<String>,
     pub limits: std::collections::BTreeMap<String, u64>,
     pub errors: Vec<ErrorDescription>,
     pub methods: Vec<MethodDescription>,
@@ -329,4 +342,25 @@ pub struct ServiceNamed {
 pub struct GapRange {
     pub from: u64,
     pub to: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<GapReason>,
+}
+
+/// Why events cannot be delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GapReason {
+    /// They left the log, which keeps events for a while.
+    Expired,
+    /// This consumer was too slow.
+    Slow,
+    /// The event is larger than a frame may be.
+    TooLarge,
+    /// The log cannot be read now.
+    Unreadable,
+    /// The log does not lead up to the event `since`: older files were restored.
+    OtherLog,
+    /// A reason that this version does not know.
+    #[serde(other)]
+    Unknown,
 }

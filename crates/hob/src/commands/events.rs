@@ -8,6 +8,7 @@ use crate::terminal::Terminal;
 use crate::tree::text;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use hob_client::{Event, Item, LinkState, Subscription};
+use hob_wire::rooms::gateway::{GapRange, GapReason};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -20,7 +21,9 @@ pub fn command() -> Command {
         .long_about(
             "Goes on until Ctrl-C. With --since the logged events after that number come first. A \
              daemon that restarts is found again, and the stream goes on \
-             after the last event shown, without a gap or a repeat.",
+             after the last event shown, without a gap or a repeat. Give --log-id with --since: if \
+             older files were restored meanwhile, numbers are given again, and only the log's id \
+             tells. Both are in each line of --json.",
         )
         .after_help(text::examples(&[
             "hob events".to_owned(),
@@ -39,6 +42,13 @@ pub fn command() -> Command {
                 .value_name("N")
                 .value_parser(value_parser!(u64))
                 .help("Replays the logged events after this number first"),
+        )
+        .arg(
+            Arg::new("log-id")
+                .long("log-id")
+                .value_name("ID")
+                .requires("since")
+                .help("The log that --since was read from: logId of --json"),
         )
         .arg(
             Arg::new("session")
@@ -63,6 +73,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         topics,
         session: matches.get_one::<String>("session").cloned(),
         since: matches.get_one::<u64>("since").copied(),
+        log_id: matches.get_one::<String>("log-id").cloned(),
     };
     let left = matches.get_one::<u64>("count").copied().unwrap_or(u64::MAX);
     let client = context.client().await?;
@@ -100,14 +111,23 @@ fn print(context: &Context, item: &Item) -> Result<(), Failure> {
         (true, Item::Gap(range)) => terminal.document(&json!({ "gap": range })),
         (false, Item::Event(event)) => terminal.line(line(event, terminal.screen())),
         (false, Item::Gap(range)) => {
-            let text = format!(
-                "Events {} to {} are no longer in the log.",
-                range.from, range.to
-            );
+            let text = gap_sentence(range);
             terminal.line(terminal.screen().paint(Tone::Warning, &text))
         }
     };
     Ok(printed?)
+}
+
+fn gap_sentence(range: &GapRange) -> String {
+    let GapRange { from, to, reason } = range;
+    match reason {
+        Some(GapReason::OtherLog) => format!(
+            "This is another log than before, as after restoring older files: events {from} to \
+             {to} of it were not shown. What came before may not have happened here."
+        ),
+        Some(GapReason::TooLarge) => format!("Event {from} is too large to be shown."),
+        _ => format!("Events {from} to {to} are no longer in the log."),
+    }
 }
 
 /// An event as `--json` prints it.
@@ -122,6 +142,9 @@ pub fn document(event: &Event) -> Value {
     }
     if let Some(payload) = payload(event) {
         document["payload"] = payload;
+    }
+    if let Some(log_id) = &event.log_id {
+        document["logId"] = log_id.to_string().into();
     }
     document
 }

@@ -28,6 +28,7 @@ fn status() -> DaemonStatus {
         store: StoreStatus {
             state: StoreState::Ready,
             message: None,
+            losses: Vec::new(),
             findings: Vec::new(),
             schema: 1,
             sqlite: "3.54.1".to_owned(),

@@ -7,6 +7,10 @@ use hob_kit::lock::HomeLock;
 use hob_store::{Store, Verdict};
 use hob_wire::rooms::daemon::{DaemonStatus, StoreState};
 
+/// What a person can do about acknowledged writes that are, or may be, lost.
+const AFTER_LOSS: &str = "Look whether something is missing; a newer backup, if there is one, has \
+                          it. hob itself goes on with what is there.";
+
 pub(super) fn examine(home: &Home, running: Option<&DaemonStatus>) -> Vec<Finding> {
     if let Some(status) = running {
         return of_daemon(status);
@@ -47,8 +51,12 @@ fn of_daemon(status: &DaemonStatus) -> Vec<Finding> {
         findings.push(Finding::bad(Level::Broken, "store", message, fix));
     }
     for finding in &store.findings {
-        let fix = "Nothing; the daemon mended it when it started.";
-        findings.push(Finding::bad(Level::Note, "store", finding, fix));
+        findings.push(if store.losses.contains(finding) {
+            Finding::bad(Level::Warning, "store", finding, AFTER_LOSS)
+        } else {
+            let fix = "Nothing; the daemon mended it when it started.";
+            Finding::bad(Level::Note, "store", finding, fix)
+        });
     }
     findings
 }
@@ -58,6 +66,9 @@ fn of_verdict(home: &Home, verdict: &Verdict) -> Vec<Finding> {
     for problem in &verdict.problems {
         let fix = "Restore a backup, or move the files away to begin anew.";
         findings.push(Finding::bad(Level::Broken, "store", problem, fix));
+    }
+    for doubt in &verdict.doubts {
+        findings.push(Finding::bad(Level::Warning, "store", doubt, AFTER_LOSS));
     }
     for note in &verdict.notes {
         findings.push(Finding::bad(

@@ -13,6 +13,7 @@ fn event(topic: &str, payload: &Value) -> Event {
         seq: 1,
         sub: None,
         payload: Some(payload.to_string().into_bytes().into()),
+        log_id: None,
     }
 }
 

@@ -14,14 +14,14 @@ use std::process::{Command, Stdio};
 const MESSAGES: usize = 24;
 
 /// strace at work on a daemon: it makes chosen calls fail and writes down what it saw.
-struct Tracer {
+pub(super) struct Tracer {
     strace: Beside,
     report: PathBuf,
 }
 
 impl Tracer {
     /// Attaches to the daemon; none where strace is missing or may not.
-    fn attach(rig: &Rig, inject: &str) -> Option<Tracer> {
+    pub(super) fn attach(rig: &Rig, inject: &str) -> Option<Tracer> {
         let report = rig.scratch().join("strace");
         let said = rig.scratch().join("strace.stderr");
         let database = rig.home().join("hob.db");
@@ -49,7 +49,7 @@ impl Tracer {
     }
 
     /// Lets go of the daemon and returns the lines of the report.
-    fn detach(mut self) -> Vec<String> {
+    pub(super) fn detach(mut self) -> Vec<String> {
         self.strace.signal(Signal::INT);
         assert!(self.strace.wait(PATIENCE).is_some(), "strace lets go");
         lines(&self.report)
@@ -62,7 +62,7 @@ fn lines(report: &Path) -> Vec<String> {
 }
 
 /// Sends one message and records its fate; false when it was refused.
-fn send_one(peer: &mut Peer, record: &mut ClientRecord, text: &str) -> bool {
+pub(super) fn send_one(peer: &mut Peer, record: &mut ClientRecord, text: &str) -> bool {
     let key = idempotency_key(text);
     let params = json!({ "sessionKey": record.session, "content": text, "idempotencyKey": key });
     if let Ok(sent) = peer.call("session.send", &params).expect("an answer") {

@@ -166,7 +166,7 @@ fn survive(rig: &mut Rig, remains: &Remains, damage: &Damage) -> u64 {
 }
 
 /// Makes `to` the same as `from`: the store's files and the owner's token, nothing stale.
-fn restore(from: &Path, to: &Path) {
+pub(super) fn restore(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
     copy_folder(from, to);
 }

@@ -1,0 +1,53 @@
+//! Damage and failed reads are told apart.
+
+use super::{Judged, Looks, Structure, is_read_failure, judge_rows};
+use std::path::Path;
+
+fn structure(row: &str) -> Structure {
+    judge_rows(&[row.to_owned()], Path::new("/h/hob.db"))
+}
+
+#[test]
+fn a_page_that_could_not_be_read_is_not_damage() {
+    // 266 is a failed read, 522 a short one, 8458 a failing file system; 11 is damage.
+    for code in [266, 522, 8_458] {
+        let row = format!("Tree 5 page 9: unable to get the page. error code={code}");
+        assert!(is_read_failure(&row), "{row}");
+        assert!(matches!(structure(&row), Structure::Unreadable(_)));
+    }
+    for row in [
+        "Tree 5 page 9: unable to get the page. error code=11",
+        "Tree 5 page 9: btreeInitPage() returns error code 11",
+        "Page 7: never used",
+    ] {
+        assert!(matches!(structure(row), Structure::Damaged(_)), "{row}");
+    }
+    assert_eq!(structure("ok"), Structure::Sound);
+}
+
+#[test]
+fn a_single_bad_look_only_asks_for_another() {
+    let damaged = || structure("Page 7: never used");
+    let unreadable = || structure("unable to get the page. error code=266");
+    let judged = |looks: Vec<Structure>| {
+        let mut so_far = Looks::default();
+        let judged = looks.into_iter().map(|found| so_far.judge(found));
+        judged.last().unwrap()
+    };
+    assert_eq!(judged(vec![damaged()]), Judged::LookAgain);
+    assert_eq!(judged(vec![unreadable()]), Judged::LookAgain);
+    for bad in [damaged(), unreadable()] {
+        assert_eq!(judged(vec![bad, Structure::Sound]), Judged::Sound);
+    }
+    let twice = judged(vec![damaged(), damaged()]);
+    assert!(matches!(twice, Judged::Damaged(_)), "{twice:?}");
+    let twice = judged(vec![unreadable(), unreadable()]);
+    assert!(matches!(twice, Judged::Unreadable(_)), "{twice:?}");
+    // A disk that fails to read may show anything once.
+    assert_eq!(
+        judged(vec![unreadable(), unreadable(), damaged()]),
+        Judged::LookAgain
+    );
+    let settled = judged(vec![unreadable(), unreadable(), damaged(), damaged()]);
+    assert!(matches!(settled, Judged::Damaged(_)), "{settled:?}");
+}
