@@ -6,6 +6,7 @@ use crate::lanes::Lanes;
 use crate::opened_files::OpenedFiles;
 use crate::readers::Readers;
 use hob_bus::LogBounds;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct Shared {
     pub(crate) files: OpenedFiles,
     /// A std mutex, because it is held for a few lines without await.
     bounds: Mutex<LogBounds>,
+    /// Rises with each commit that changed rules beside the room that holds them in memory.
+    rules_version: AtomicU64,
 }
 
 /// What they share from the start.
@@ -38,7 +41,17 @@ impl Shared {
             blobs: Arc::new(parts.blobs),
             files: parts.files,
             bounds: Mutex::new(parts.bounds),
+            rules_version: AtomicU64::new(0),
         }
+    }
+
+    pub(crate) fn rules_version(&self) -> u64 {
+        self.rules_version.load(Ordering::Acquire)
+    }
+
+    /// Called after a commit and before it is answered.
+    pub(crate) fn raise_rules_version(&self) {
+        self.rules_version.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The ends of the event log, as of the last commit.

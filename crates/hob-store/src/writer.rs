@@ -66,6 +66,7 @@ struct Committed {
     trimmed_to: Option<u64>,
     left_messages: bool,
     unused_blobs: Vec<Hash>,
+    changed_rules: bool,
     bulk_goes_on: bool,
 }
 
@@ -181,6 +182,7 @@ impl Writer {
             trimmed_to: None,
             left_messages: false,
             unused_blobs: Vec::new(),
+            changed_rules: false,
         };
         batch.control("BEGIN IMMEDIATE")?;
         check_epoch(&batch, self.disk.epoch())?;
@@ -221,6 +223,7 @@ impl Writer {
             trimmed_to: batch.trimmed_to,
             left_messages: batch.left_messages,
             unused_blobs: batch.unused_blobs,
+            changed_rules: batch.changed_rules,
             events: batch.events,
             bulk_goes_on,
         })
@@ -232,6 +235,9 @@ impl Writer {
         self.last_seq = committed.last_seq;
         self.shared
             .advance(committed.last_seq, committed.trimmed_to);
+        if committed.changed_rules {
+            self.shared.raise_rules_version();
+        }
         if committed.left_messages {
             self.shared.lanes.submit_bulk(Box::new(Sweep));
         }
@@ -252,6 +258,8 @@ impl Writer {
         tracing::warn!("a batch of {} failed: {error}", self.commands.len());
         self.disk.give_up();
         self.heads.forget();
+        // The commit may have happened all the same.
+        self.shared.raise_rules_version();
         self.shared.health.note(&error);
         let hidden = failpoint::broken(7) || failpoint::broken(8);
         let outcome = if hidden { Ok(()) } else { Err(&error) };
