@@ -143,10 +143,16 @@ fn denied_sentence(owner: WorkOwner<'_>, call: &EndedCall<'_>, more: u32) -> Str
 pub fn allow_line(owner: WorkOwner<'_>, grant: &GrantView) -> String {
     match owner {
         WorkOwner::Job(name) => {
-            format!("hob cron update {name} --allow {}", quoted(&grant_words(grant)))
+            format!(
+                "hob cron update {name} --allow {}",
+                quoted(&grant_words(grant))
+            )
         }
         WorkOwner::Loop(name) => {
-            format!("hob loop update {name} --allow {}", quoted(&grant_words(grant)))
+            format!(
+                "hob loop update {name} --allow {}",
+                quoted(&grant_words(grant))
+            )
         }
         WorkOwner::Heartbeat(name) => permission_line(name, grant),
     }

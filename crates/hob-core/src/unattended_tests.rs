@@ -129,7 +129,12 @@ fn the_line_that_allows_it_can_be_pasted() {
 
 #[test]
 fn keys_of_unattended_work_are_known() {
-    for key in ["cron:a:2026", "loop:a:1", "webhook:a:1", "loop:a:1:subagent:x"] {
+    for key in [
+        "cron:a:2026",
+        "loop:a:1",
+        "webhook:a:1",
+        "loop:a:1:subagent:x",
+    ] {
         assert!(is_unattended_key(key), "{key}");
     }
     for key in ["chat:main", "cron", "loops:a", "", "chat:cron:a"] {

@@ -207,10 +207,7 @@ impl Awaited<'_> {
 
 /// Whether a run is over, or would wait for a person for ever.
 fn is_over(state: RunState) -> bool {
-    matches!(
-        state,
-        RunState::Done | RunState::InDoubt | RunState::Paused
-    )
+    matches!(state, RunState::Done | RunState::InDoubt | RunState::Paused)
 }
 
 /// What would have allowed a call, as a grant.

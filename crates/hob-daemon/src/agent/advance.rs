@@ -104,7 +104,10 @@ impl Driver {
         let (event, sentence) = if self.is_unattended_work() {
             (Event::Unaffordable { at }, unaffordable_sentence(purse))
         } else {
-            (Event::OutOfMoney { at }, "Allow more to go on, or stop the run.")
+            (
+                Event::OutOfMoney { at },
+                "Allow more to go on, or stop the run.",
+            )
         };
         let with = With {
             purse: Some(purse.into()),

@@ -38,7 +38,10 @@ impl Driver {
         } else if *story.turn.phase() == Phase::Paused {
             let purse = story.stopped_by;
             draft.message = Some(match purse {
-                Some(purse) => format!("The {} budget was used up, and nobody is there to allow more.", name(purse)),
+                Some(purse) => format!(
+                    "The {} budget was used up, and nobody is there to allow more.",
+                    name(purse)
+                ),
                 None => "A budget was used up, and nobody is there to allow more.".to_owned(),
             });
             let with = With {

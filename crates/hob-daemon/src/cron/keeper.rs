@@ -191,7 +191,9 @@ impl Shared {
         };
         let openings = ids.iter().map(opening).collect();
         if let Err(error) = self.parts.store.open_slots(openings).await {
-            tracing::warn!("jobs wait for their old time, since this could not be written: {error}");
+            tracing::warn!(
+                "jobs wait for their old time, since this could not be written: {error}"
+            );
             return;
         }
         let mut book = self.book();

@@ -63,7 +63,10 @@ async fn tell(shared: &Shared, name: &str, number: u32, answer: &Answer, notify:
     let text = match (&answer.message, &answer.calls.note) {
         (None, None) => answer.text.clone(),
         (None, Some(note)) => {
-            let text = format!("{}\n\nIteration {number} of the loop '{name}': {note}", answer.text);
+            let text = format!(
+                "{}\n\nIteration {number} of the loop '{name}': {note}",
+                answer.text
+            );
             text.trim_start().to_owned()
         }
         (Some(why), _) => format!("Iteration {number} of the loop '{name}' failed: {why}"),

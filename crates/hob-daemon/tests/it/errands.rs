@@ -247,7 +247,10 @@ async fn grant_these(fixture: &Fixture, owner: Owner<'_>, grants: &[GrantView]) 
     let written = fixture.store.update_loop(owner.name, config, rules).await;
     written.expect("is written");
     let listed = grants::granted(&fixture.store, owner).await.expect("reads");
-    assert!(grants.iter().all(|grant| listed.contains(grant)), "{listed:?}");
+    assert!(
+        grants.iter().all(|grant| listed.contains(grant)),
+        "{listed:?}"
+    );
 }
 
 #[tokio::test]

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use hob_bus::NewEvent;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
-    EVENTS, KIND, LoopConfig, LoopConfigured, LoopConfiguredPayload, LoopEnd, LoopPhase, LoopPrompt,
-    LoopPromptPayload, LoopResponse, LoopResponsePayload, LoopStateChanged, LoopStatePayload,
-    LoopStopped, LoopStoppedPayload, WorkOutcome,
+    EVENTS, KIND, LoopConfig, LoopConfigured, LoopConfiguredPayload, LoopEnd, LoopPhase,
+    LoopPrompt, LoopPromptPayload, LoopResponse, LoopResponsePayload, LoopStateChanged,
+    LoopStatePayload, LoopStopped, LoopStoppedPayload, WorkOutcome,
 };
 use hob_wire::{RunId, Topic};
 use std::sync::{Arc, LazyLock};

@@ -104,11 +104,7 @@ pub(super) struct Change {
     pub(super) anew: bool,
 }
 
-pub(super) fn remove(
-    batch: &mut Batch<'_>,
-    id: &str,
-    rules: &[RuleChange],
-) -> Result<(), Trouble> {
+pub(super) fn remove(batch: &mut Batch<'_>, id: &str, rules: &[RuleChange]) -> Result<(), Trouble> {
     let found: Option<(i64, String)> = batch
         .sql
         .prepare_cached("SELECT row_id, name FROM jobs WHERE id = ?1")?

@@ -164,7 +164,9 @@ async fn names_are_unique_and_what_is_removed_is_gone() {
         id: "id-a".to_owned(),
         ..job("b")
     };
-    let refused = store.update_job(renamed, Vec::new(), CronChange::Updated, false).await;
+    let refused = store
+        .update_job(renamed, Vec::new(), CronChange::Updated, false)
+        .await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))));
     let open = opening("a", NOW + 1, vec![slot(NOW + 1, SlotState::Due)]);
     store.open_slots(open.clone()).await.unwrap();
@@ -243,7 +245,8 @@ async fn old_slots_go_and_the_living_stay() {
 async fn ten_thousand_jobs_are_loaded_and_decided_together() {
     let (_folder, store, _) = house();
     for chunk in 0..20 {
-        let adding = (0..500).map(|index| store.add_job(job(&format!("j-{chunk:02}-{index:03}")), Vec::new()));
+        let adding = (0..500)
+            .map(|index| store.add_job(job(&format!("j-{chunk:02}-{index:03}")), Vec::new()));
         for added in futures_util::future::join_all(adding).await {
             added.unwrap();
         }

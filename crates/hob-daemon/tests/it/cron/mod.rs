@@ -21,7 +21,8 @@ use hob_kit::tasks::Tasks;
 use hob_kit::world::Env;
 use hob_store::Store;
 use hob_wire::rooms::agent::{
-    Abort, Aborted, AgentStats, CallView, Cost, Run, RunParams, RunReply, RunState, RunView, Stats, Wait,
+    Abort, Aborted, AgentStats, CallView, Cost, Run, RunParams, RunReply, RunState, RunView, Stats,
+    Wait,
 };
 use hob_wire::rooms::cron::{AddJobParams, History, HistoryParams, Slot, SlotState};
 use hob_wire::work::Cause;

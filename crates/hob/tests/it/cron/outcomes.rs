@@ -120,10 +120,15 @@ fn a_ceiling_of_the_day_ends_a_job_and_later_slots_run_when_it_allows_it() {
         assert!(told.stdout.contains("day's budget"), "{told:?}");
     }
     let job = json(&house, &["cron", "show", "dear"]);
-    assert_eq!((&job["enabled"], &job["failures"]), (&value!(true), &value!(0)));
+    assert_eq!(
+        (&job["enabled"], &job["failures"]),
+        (&value!(true), &value!(0))
+    );
     let runs = json(&house, &["run", "list"]);
     assert_eq!(runs["runs"][0]["cause"], "budget", "{runs}");
-    house.hob(&["config", "set", "cost.day_max", "none"]).success();
+    house
+        .hob(&["config", "set", "cost.day_max", "none"])
+        .success();
     house.hob(&["cron", "run", "dear", "--wait"]).success();
     until_slots(&house, "dear", "ran", 1);
 }

@@ -102,7 +102,9 @@ fn an_iteration_that_was_denied_something_says_so_where_it_is_waited_for() {
     house.hob(&["permission", "remove", rule]).success();
     house.terminate();
     house.start_daemon();
-    house.hob(&["loop", "update", "w", "--every", "5s"]).success();
+    house
+        .hob(&["loop", "update", "w", "--every", "5s"])
+        .success();
     let rules = house.hob(&["permission", "list"]).success();
     assert!(!rules.contains("loop:w:*"), "{rules}");
     let denied = house.hob(&["loop", "once", "w", "--watch"]);

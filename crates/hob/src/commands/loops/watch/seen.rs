@@ -278,7 +278,11 @@ impl Seen {
 
     /// Takes the outcome of an iteration.
     fn ended(&mut self, iteration: u32, outcome: WorkOutcome, message: Option<&str>) {
-        if self.last.as_ref().is_some_and(|last| last.iteration >= iteration) {
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.iteration >= iteration)
+        {
             return;
         }
         let message = message.unwrap_or_default().to_owned();
