@@ -311,7 +311,7 @@ async fn a_job_and_its_rules_are_one_write() {
     let mut listed = job("a");
     listed.terms.grants = vec![hob_wire::schedule::GrantView {
         tool: "write".to_owned(),
-        matches: Default::default(),
+        matches: std::collections::BTreeMap::new(),
         path: None,
         host: None,
     }];

@@ -9,11 +9,12 @@ use hob_wire::rooms::cron::{
 };
 use hob_wire::rooms::permission;
 use hob_wire::rooms::permission::Rule;
+use std::collections::BTreeMap;
 
 fn grant(tool: &str) -> Grant {
     Grant {
         tool: tool.to_owned(),
-        matches: Default::default(),
+        matches: BTreeMap::new(),
         path: None,
         host: None,
     }
