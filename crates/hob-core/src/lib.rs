@@ -21,6 +21,7 @@
 //! - [`speech`]: a text in pieces to be spoken, and their sound in one file
 //! - [`terminal`]: what a terminal's bytes say: marks, the screen, what a command printed
 //! - [`turn`]: what an agent run does next
+//! - [`unattended`]: what calls make of the outcome of work that nobody watches
 //! - [`visible_text`]: names and commands that another party chose, with nothing hidden in them
 //!
 //! Invariants: no I/O, no async, no clock, no randomness; time comes in as milliseconds and state holds no floats, instants or hash maps, so it can be stored, hashed and replayed.
@@ -46,4 +47,5 @@ pub mod service;
 pub mod speech;
 pub mod terminal;
 pub mod turn;
+pub mod unattended;
 pub mod visible_text;

@@ -35,6 +35,8 @@ pub(crate) struct Batch<'c> {
     pub(crate) left_messages: bool,
     /// Blobs that no row names any more, to be removed after the commit.
     pub(crate) unused_blobs: Vec<Hash>,
+    /// Rules changed that somebody holds in memory. Staying set after a rollback does no harm.
+    pub(crate) changed_rules: bool,
 }
 
 /// How a batch's commands went.

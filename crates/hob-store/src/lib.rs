@@ -65,7 +65,7 @@ mod writer;
 pub use changes::{Change, Former, NewChange};
 pub use check::Verdict;
 pub use error::StoreError;
-pub use judgements::{Judgement, KeptRule, NewEntry, NewRule};
+pub use judgements::{Judgement, KeptRule, NewEntry, NewRule, RuleChange};
 pub use loops::{
     Ended, Kind as MemoryKind, LoopRow, Mode, NewLoop, Prompted, Remember, Started, Under,
     WhichStart,

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_terminals.sql"),
     include_str!("migrations/0010_authority.sql"),
     include_str!("migrations/0011_log_starts.sql"),
+    include_str!("migrations/0012_outcomes.sql"),
 ];
 
 /// The schema this program writes.

@@ -7,6 +7,7 @@ use crate::log_history::LogHistory;
 use crate::opened_files::OpenedFiles;
 use crate::readers::Readers;
 use hob_bus::LogBounds;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) log_history: LogHistory,
     /// A std mutex, because it is held for a few lines without await.
     bounds: Mutex<LogBounds>,
+    /// Rises with each commit that changed rules beside the room that holds them in memory.
+    rules_version: AtomicU64,
 }
 
 /// What they share from the start.
@@ -42,7 +45,17 @@ impl Shared {
             files: parts.files,
             bounds: Mutex::new(parts.bounds),
             log_history: parts.log_history,
+            rules_version: AtomicU64::new(0),
         }
+    }
+
+    pub(crate) fn rules_version(&self) -> u64 {
+        self.rules_version.load(Ordering::Acquire)
+    }
+
+    /// Called after a commit and before it is answered.
+    pub(crate) fn raise_rules_version(&self) {
+        self.rules_version.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The ends of the event log, as of the last commit.

@@ -71,6 +71,7 @@ struct Committed {
     trimmed_to: Option<u64>,
     left_messages: bool,
     unused_blobs: Vec<Hash>,
+    changed_rules: bool,
     bulk_goes_on: bool,
 }
 
@@ -189,6 +190,7 @@ impl Writer {
             trimmed_to: None,
             left_messages: false,
             unused_blobs: Vec::new(),
+            changed_rules: false,
         };
         batch.control("BEGIN IMMEDIATE")?;
         check_epoch(&batch, self.disk.epoch())?;
@@ -237,6 +239,7 @@ impl Writer {
             trimmed_to: batch.trimmed_to,
             left_messages: batch.left_messages,
             unused_blobs: batch.unused_blobs,
+            changed_rules: batch.changed_rules,
             events: batch.events,
             bulk_goes_on,
         })
@@ -253,6 +256,9 @@ impl Writer {
         (self.last_seq, self.silent_commits) = (last_seq, silent_commits);
         self.shared
             .advance(committed.last_seq, committed.trimmed_to);
+        if committed.changed_rules {
+            self.shared.raise_rules_version();
+        }
         if committed.left_messages {
             self.shared.lanes.submit_bulk(Box::new(Sweep));
         }
@@ -273,6 +279,8 @@ impl Writer {
         tracing::warn!("a batch of {} failed: {error}", self.commands.len());
         self.disk.give_up();
         self.heads.forget();
+        // The commit may have happened all the same.
+        self.shared.raise_rules_version();
         self.shared.health.note(&error);
         self.probe_due_ms = self.clock.monotonic_ms() + PROBE_EVERY_MS;
         if matches!(error, StoreError::Io(_)) {

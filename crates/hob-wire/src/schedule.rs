@@ -63,3 +63,17 @@ pub enum Overlap {
     /// The one under way is stopped.
     Replace,
 }
+
+/// How a piece of work went that nobody watched, once it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkOutcome {
+    /// The model answered, and its work was not kept from anything.
+    Ran,
+    /// The model answered, and at least one of its calls was denied.
+    RanWithDenials,
+    /// The model answered, and a call of the last step that made any failed.
+    RanWithFailures,
+    Failed,
+    Stopped,
+}

@@ -52,6 +52,9 @@ pub enum Cause {
     TokenLimit,
     MoneyLimit,
     TimeLimit,
+    /// A budget of the session, the day or everything together was used up, and nobody was there
+    /// to allow more.
+    Budget,
     /// Too many failures in a row.
     ErrorStreak,
     /// The model asked for the same call with the same arguments again and again.

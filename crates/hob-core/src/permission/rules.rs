@@ -7,6 +7,7 @@
 use super::facts::Facts;
 use super::place::{Place, folder};
 use super::rulebook::RuleBook;
+use crate::unattended;
 use hob_wire::work::{Effect, Mode, NeedKind, RuleDecision, Tier, ToolContext, ToolSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -71,8 +72,6 @@ const LOOP_MEMORY: &str = "loop_memory";
 const LOOP_KIND: &str = "loop";
 /// A channel without a ceiling of its own may look, and no more.
 const CHANNEL_CEILING: Tier = Tier::Read;
-/// Kinds of sessions whose runs nobody watches.
-const UNATTENDED_KINDS: [&str; 3] = ["cron", "loop", "webhook"];
 
 impl Ceilings {
     /// The least of a run's own ceiling, its session kind's and its channel's.
@@ -86,7 +85,7 @@ impl Ceilings {
 
 /// Whether nobody is there to be asked about a run on a session of this kind.
 pub fn is_unattended(kind: Option<&str>, channel: Option<&str>) -> bool {
-    channel.is_some() || kind.is_some_and(|kind| UNATTENDED_KINDS.contains(&kind))
+    channel.is_some() || kind.is_some_and(|kind| unattended::KINDS.contains(&kind))
 }
 
 /// How far a call reaches: as far as its tool, and further if an argument opens the network.

@@ -59,9 +59,19 @@ pub enum Event {
     /// The monitor that runs beside ended.
     WatchedBeside,
     /// The iteration ended, and cost this much.
-    Asked { success: bool, micro_dollars: u64 },
+    Asked { end: AskedEnd, micro_dollars: u64 },
     /// Time has passed.
     Tick,
+}
+
+/// How an iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedEnd {
+    Answered,
+    Failed,
+    /// A ceiling on money that is not its own stopped it: no fault of the loop, which tries again
+    /// after a longer and longer wait and is never given up for it.
+    Unaffordable,
 }
 
 /// What is to be done.
@@ -115,6 +125,8 @@ pub struct Machine {
     iteration: u32,
     since_start: u32,
     errors: u32,
+    /// Iterations in a row that a ceiling stopped. Not saved: after a restart the wait grows anew.
+    unaffordable: u32,
     micro_dollars: u64,
 }
 
@@ -154,6 +166,7 @@ impl Machine {
             iteration,
             since_start: 0,
             errors: 0,
+            unaffordable: 0,
             micro_dollars: 0,
         }
     }
@@ -243,6 +256,7 @@ impl Machine {
             Event::Start | Event::Once if self.is_idle() => {
                 self.once = event == Event::Once;
                 (self.since_start, self.errors, self.micro_dollars) = (0, 0, 0);
+                self.unaffordable = 0;
                 self.open(out);
                 self.settle_beside(out);
             }
@@ -256,17 +270,9 @@ impl Machine {
                 self.failed(now_ms, out);
             }
             Event::Watched if self.phase == Phase::Watching => self.ask(out),
-            Event::Asked {
-                success,
-                micro_dollars,
-            } if self.phase == Phase::Asking => {
+            Event::Asked { end, micro_dollars } if self.phase == Phase::Asking => {
                 self.micro_dollars = self.micro_dollars.saturating_add(micro_dollars);
-                if success {
-                    self.errors = 0;
-                    self.rest(now_ms, out);
-                } else {
-                    self.failed(now_ms, out);
-                }
+                self.asked(end, now_ms, out);
             }
             Event::Opened | Event::NotOpened | Event::Watched | Event::Asked { .. } => {
                 self.stopped_in_front(event, out);
@@ -367,6 +373,21 @@ impl Machine {
         out.push(Effect::Ask);
     }
 
+    fn asked(&mut self, end: AskedEnd, now_ms: u64, out: &mut Vec<Effect>) {
+        self.unaffordable = match end {
+            AskedEnd::Unaffordable => self.unaffordable.saturating_add(1),
+            AskedEnd::Answered | AskedEnd::Failed => 0,
+        };
+        match end {
+            AskedEnd::Failed => self.failed(now_ms, out),
+            AskedEnd::Answered => {
+                self.errors = 0;
+                self.rest(now_ms, out);
+            }
+            AskedEnd::Unaffordable => self.rest(now_ms, out),
+        }
+    }
+
     fn failed(&mut self, now_ms: u64, out: &mut Vec<Effect>) {
         self.errors = self.errors.saturating_add(1);
         self.rest(now_ms, out);
@@ -418,7 +439,7 @@ impl Machine {
     fn pause_ms(&self) -> u64 {
         wait_ms(
             self.policy.interval_ms,
-            self.errors,
+            self.errors.max(self.unaffordable),
             self.policy.backoff_ms_max,
         )
     }

@@ -13,11 +13,15 @@ const POLICY: Policy = Policy {
 };
 
 const YES: Event = Event::Asked {
-    success: true,
+    end: AskedEnd::Answered,
     micro_dollars: 10,
 };
+const TOO_DEAR: Event = Event::Asked {
+    end: AskedEnd::Unaffordable,
+    micro_dollars: 0,
+};
 const NO: Event = Event::Asked {
-    success: false,
+    end: AskedEnd::Failed,
     micro_dollars: 10,
 };
 
@@ -33,6 +37,34 @@ fn follow(machine: &mut Machine, table: &[(Event, u64, &[Effect])]) {
         let out = step(machine, *event, *now_ms);
         assert_eq!(out, *expected, "line {at}: {event:?} at {now_ms}");
     }
+}
+
+#[test]
+fn a_ceiling_on_money_slows_a_loop_down_and_never_ends_it() {
+    let policy = Policy {
+        errors_max: 1,
+        backoff_ms_max: 4_000,
+        ..POLICY
+    };
+    let mut machine = Machine::new(policy, 0);
+    step(&mut machine, Event::Start, 0);
+    let mut now_ms = 0;
+    // The wait doubles with each, up to its bound.
+    for (iteration, wait_ms) in (1..).zip([2_000, 4_000, 4_000, 4_000]) {
+        assert_eq!(step(&mut machine, Event::Opened, now_ms), [Effect::Ask]);
+        assert_eq!(step(&mut machine, TOO_DEAR, now_ms), []);
+        assert_eq!(machine.errors(), 0);
+        assert_eq!(machine.next_ms(), Some(now_ms + wait_ms));
+        now_ms += wait_ms;
+        let next = [Effect::Open {
+            iteration: iteration + 1,
+        }];
+        assert_eq!(step(&mut machine, Event::Tick, now_ms), next);
+    }
+    // Once it is affordable the interval is what it was.
+    step(&mut machine, Event::Opened, now_ms);
+    step(&mut machine, YES, now_ms);
+    assert_eq!(machine.next_ms(), Some(now_ms + 1_000));
 }
 
 #[test]
@@ -292,7 +324,10 @@ fn stories() -> impl Strategy<Value = Vec<(u64, Event)>> {
         1 => Just(Event::NotOpened),
         4 => Just(Event::Watched),
         4 => Just(Event::WatchedBeside),
-        6 => any::<bool>().prop_map(|success| Event::Asked { success, micro_dollars: 7 }),
+        6 => (0..3_usize).prop_map(|end| Event::Asked {
+            end: [AskedEnd::Answered, AskedEnd::Failed, AskedEnd::Unaffordable][end],
+            micro_dollars: 7,
+        }),
         8 => Just(Event::Tick),
     ];
     let gap = prop_oneof![Just(0_u64), 0..2_000_u64, 0..30_000_u64];

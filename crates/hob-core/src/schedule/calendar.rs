@@ -6,9 +6,11 @@
 use super::civil;
 use super::hours::Hours;
 use super::line::{self, Plan};
+use super::policy::BACK_MS_MAX;
 use super::words;
 use croner::Cron;
 use jiff::tz::TimeZone;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// The latest of passed times that are named one by one.
@@ -87,6 +89,46 @@ impl Calendar {
         }
     }
 
+    /// How far the clock may be put back before the schedule goes on from there. Until then it
+    /// waits for the time that was decided last, so that nothing is run twice: times of the day for
+    /// up to a day, a period for no longer than itself.
+    pub fn back_ms_max(&self) -> u64 {
+        match self.plan {
+            Plan::Every { period_ms } => period_ms.min(BACK_MS_MAX),
+            _ => BACK_MS_MAX,
+        }
+    }
+
+    /// The same schedule, where a period counts from this time. The cursor of a job carries its
+    /// phase: after a clock was put back, times that have run already make it move.
+    pub fn counted_from(&self, cursor_ms: u64) -> Cow<'_, Calendar> {
+        match self.plan {
+            Plan::Every { .. } => Cow::Owned(Calendar {
+                anchor_ms: cursor_ms,
+                ..self.clone()
+            }),
+            _ => Cow::Borrowed(self),
+        }
+    }
+
+    /// Whether its times are counted, and do not stand on the wall.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.plan, Plan::Every { .. })
+    }
+
+    /// Where a cursor begins that is set at `now_ms`: with a period at its last time, so that its
+    /// phase stays.
+    pub fn cursor_at(&self, now_ms: u64) -> u64 {
+        match self.plan {
+            Plan::Every { period_ms } => {
+                let phase_ms = self.anchor_ms % period_ms;
+                let since = now_ms.checked_sub(phase_ms);
+                since.map_or(now_ms, |since| now_ms - since % period_ms)
+            }
+            _ => now_ms,
+        }
+    }
+
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
@@ -102,9 +144,11 @@ impl Calendar {
             Plan::Webhook => None,
             Plan::At { at_ms } => Some(*at_ms).filter(|at| *at > after_ms),
             Plan::Every { period_ms } => {
-                let passed = after_ms.saturating_sub(self.anchor_ms) / period_ms;
-                let next = (passed + 1).checked_mul(*period_ms)?;
-                self.anchor_ms.checked_add(next)
+                // Times lie on both sides of the anchor: a clock may be put back behind it.
+                let phase_ms = self.anchor_ms % period_ms;
+                let since = after_ms.checked_sub(phase_ms);
+                let passed = since.map_or(0, |since| since / period_ms + 1);
+                phase_ms.checked_add(passed.checked_mul(*period_ms)?)
             }
             Plan::Cron { cron, hourly: true } => hourly(cron, &self.zone, after_ms),
             Plan::Cron { cron, .. } => by_the_wall(cron, &self.zone, after_ms),
@@ -142,7 +186,7 @@ impl Calendar {
         let mut at = after_ms;
         if let (Plan::Every { period_ms }, None) = (&self.plan, hours) {
             // Counted at once: all but the last few need not be looked at.
-            let skipped = to_ms.saturating_sub(at.max(self.anchor_ms)) / period_ms;
+            let skipped = to_ms.saturating_sub(at) / period_ms;
             let skipped = skipped.saturating_sub(RECENT_MAX as u64 + 1);
             if skipped > 0 {
                 let first = self.next_after(at).unwrap_or(at);

@@ -1,7 +1,7 @@
 //! What becomes of each due time.
 //!
 //! Invariants: the cursor only rises, but for a clock that was put back by more than
-//! [`BACK_MS_MAX`]; every due time that it passes is in one of the planned slots, by itself or
+//! [`Calendar::back_ms_max`]; every due time that it passes is in one of the planned slots, by itself or
 //! counted; a slot that is run is no older than the window.
 
 use super::calendar::{Calendar, Passed, RECENT_MAX};
@@ -11,8 +11,8 @@ use hob_wire::schedule::{Missed, Overlap};
 
 /// How late a slot may be and still be on time.
 pub const GRACE_MS: u64 = 60_000;
-/// How far the clock may be put back before a schedule goes on from there: until then it waits
-/// for the time that was decided last, so that nothing is run twice.
+/// How far the clock may be put back before a schedule by the wall goes on from there: until then
+/// it waits for the time that was decided last, so that nothing is run twice.
 pub const BACK_MS_MAX: u64 = 24 * 3_600_000;
 /// How late a slot may be run unless a job says otherwise.
 pub const WINDOW_MS: u64 = 24 * 3_600_000;
@@ -94,11 +94,12 @@ pub fn decide(
     standing: &Standing,
     tick: Tick,
 ) -> Option<Decision> {
+    let calendar = &*calendar.counted_from(standing.cursor_ms);
     if tick.now_ms < standing.cursor_ms {
         // The clock was put back. A little: what was decided stays decided. Much: it was wrong.
         let back_ms = standing.cursor_ms - tick.now_ms;
-        return (back_ms > BACK_MS_MAX).then_some(Decision {
-            cursor_ms: tick.now_ms,
+        return (back_ms > calendar.back_ms_max()).then(|| Decision {
+            cursor_ms: calendar.cursor_at(tick.now_ms),
             ..Decision::default()
         });
     }

@@ -187,17 +187,40 @@ fn overlap() {
 
 #[test]
 fn a_clock_put_back_repeats_nothing_and_a_wrong_one_is_left_behind() {
-    let calendar = calendar("every 10m");
+    let hourly = calendar("0 * * * *");
     let standing = idle(START + DAY);
     for back in [1, MINUTE, 60 * MINUTE, DAY] {
-        assert_eq!(
-            decide(&calendar, &POLICY, &standing, at(START + DAY - back)),
-            None
-        );
+        let back = at(START + DAY - back);
+        assert_eq!(decide(&hourly, &POLICY, &standing, back), None);
     }
     let year = idle(START + 365 * DAY);
-    let decision = decide(&calendar, &POLICY, &year, at(START)).unwrap();
+    let decision = decide(&hourly, &POLICY, &year, at(START)).unwrap();
     assert_eq!((decision.cursor_ms, decision.slots.len()), (START, 0));
+}
+
+#[test]
+fn a_period_waits_no_longer_than_itself_wherever_the_clock_is_put() {
+    let calendar = calendar("every 10m");
+    let standing = idle(START + DAY);
+    for back in [1, MINUTE, 10 * MINUTE] {
+        let back = at(START + DAY - back);
+        assert_eq!(decide(&calendar, &POLICY, &standing, back), None);
+    }
+    // Also to before it was made, and with a phase of its own.
+    for cursor_ms in [START + DAY, START + DAY + 77] {
+        for back in [11 * MINUTE, 60 * MINUTE, 3 * DAY, 400 * DAY] {
+            let now_ms = cursor_ms - back + 1;
+            let decision = decide(&calendar, &POLICY, &idle(cursor_ms), at(now_ms)).unwrap();
+            assert!(decision.slots.is_empty(), "{decision:?}");
+            let cursor = decision.cursor_ms;
+            assert!((now_ms - 10 * MINUTE..=now_ms).contains(&cursor), "{back}");
+            assert_eq!(cursor % (10 * MINUTE), cursor_ms % (10 * MINUTE), "{back}");
+            let next = calendar.counted_from(cursor).next_after(cursor).unwrap();
+            assert_eq!(next, cursor + 10 * MINUTE);
+            let due = decide(&calendar, &POLICY, &idle(cursor), at(next)).unwrap();
+            assert_eq!((due.cursor_ms, due.slots.len()), (next, 1));
+        }
+    }
 }
 
 #[test]

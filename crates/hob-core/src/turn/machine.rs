@@ -137,11 +137,16 @@ impl Turn {
                 self.phase = Phase::Model;
                 self.call_model_again(out);
             }
+            // Paused too: a former version let runs wait that nobody watches.
+            Event::Unaffordable { .. } if matches!(self.phase, Phase::Model | Phase::Paused) => {
+                self.finish(Cause::Budget, out);
+            }
             Event::Lost { .. }
             | Event::Retried { .. }
             | Event::ModelFailed { .. }
             | Event::OutOfMoney { .. }
-            | Event::MoneyAllowed { .. } => {}
+            | Event::MoneyAllowed { .. }
+            | Event::Unaffordable { .. } => {}
             Event::Cancelled { .. } => self.stop(Cause::Aborted, out),
             Event::Restarted { at } => self.restarted(at, out),
             Event::Tick { at } => self.tick(at, out),

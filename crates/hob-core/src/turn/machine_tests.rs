@@ -327,6 +327,22 @@ fn money_beyond_the_run_pauses_and_asks() {
 }
 
 #[test]
+fn money_beyond_the_run_ends_it_where_nobody_is_there_to_be_asked() {
+    let ends = [Effect::Finish {
+        cause: Cause::Budget,
+    }];
+    let mut turn = turn();
+    feed(&mut turn, Event::Begin { at: 1 });
+    let mut paused = turn.clone();
+    assert_eq!(feed(&mut turn, Event::Unaffordable { at: 2 }), ends);
+    assert_eq!(feed(&mut turn, Event::MoneyAllowed { at: 3 }), []);
+    // One that a former version let wait ends when it is taken up.
+    feed(&mut paused, Event::OutOfMoney { at: 2 });
+    feed(&mut paused, Event::Restarted { at: 3 });
+    assert_eq!(feed(&mut paused, Event::Unaffordable { at: 3 }), ends);
+}
+
+#[test]
 fn words_that_arrive_during_the_last_answer_get_a_step_of_their_own() {
     let mut turn = turn();
     feed(&mut turn, Event::Begin { at: 1 });
@@ -408,6 +424,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::Restarted { at: 1 }),
         Just(Event::OutOfMoney { at: 1 }),
         Just(Event::MoneyAllowed { at: 1 }),
+        Just(Event::Unaffordable { at: 1 }),
         Just(Event::Steered { at: 1 }),
         Just(Event::Tick { at: 1 }),
     ]

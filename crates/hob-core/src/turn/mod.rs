@@ -12,6 +12,7 @@
 //! - after a restart a pure or keyed call runs again, a probeable one is probed, an opaque one is
 //!   in doubt: never a silent repeat, never a silent loss
 //! - every limit ends the run with its own cause, and none is overrun by more than one model call
+//! - a run that nobody watches waits for nobody: at a ceiling it ends
 //! - the time a person takes to answer for money or for a call in doubt is not the run's time
 
 mod calls;
@@ -76,6 +77,8 @@ pub enum Event {
     OutOfMoney { at: u64 },
     /// A person allowed more money.
     MoneyAllowed { at: u64 },
+    /// Money beyond this run's own budget is used up, and nobody is there to allow more.
+    Unaffordable { at: u64 },
     /// Somebody stops the run.
     Cancelled { at: u64 },
     /// The daemon was started again and takes the run up.
@@ -103,6 +106,7 @@ impl Event {
             | Event::Steered { at }
             | Event::OutOfMoney { at }
             | Event::MoneyAllowed { at }
+            | Event::Unaffordable { at }
             | Event::Cancelled { at }
             | Event::Restarted { at }
             | Event::Tick { at } => *at,

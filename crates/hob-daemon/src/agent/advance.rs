@@ -11,6 +11,7 @@ use super::prompt::{self, Sources};
 use super::settings::dollars;
 use super::shared::Shared;
 use super::story::Story;
+use super::unattended::unaffordable_sentence;
 use hob_core::failover::Failover;
 use hob_core::turn::{CallState, Effect, Event, Phase};
 use hob_store::{NewMessage, Purse, Reserve, RunSummary, StepWrite, StoreError, Written};
@@ -42,6 +43,7 @@ impl Driver {
                 cause_of_call = Some(index);
             }
         }
+        self.end_vain_wait(&mut story, &mut effects, &mut draft);
         if effects.contains(&Effect::StopAll) {
             for entry in self.stop_all().await {
                 story.take(&entry, &mut Vec::new());
@@ -80,7 +82,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Writes a draft; if a ceiling forbids its model call, writes that the run is paused.
+    /// Writes a draft; if a ceiling forbids its model call, writes that the run is paused, or that
+    /// it ends where nobody is there to allow more.
     async fn commit(
         &mut self,
         draft: Draft,
@@ -97,13 +100,21 @@ impl Driver {
         };
         let (purse, limit, spent) = over;
         let mut draft = draft;
-        let event = Event::OutOfMoney { at: self.at() };
+        let at = self.at();
+        let (event, sentence) = if self.is_unattended_work() {
+            (Event::Unaffordable { at }, unaffordable_sentence(purse))
+        } else {
+            (
+                Event::OutOfMoney { at },
+                "Allow more to go on, or stop the run.",
+            )
+        };
         let with = With {
             purse: Some(purse.into()),
             ..With::default()
         };
         draft.take(story, Entry::with(event, with));
-        draft.message = Some(paused_sentence(purse, limit, spent));
+        draft.message = Some(ceiling_sentence(purse, limit, spent, sentence));
         *order = None;
         self.write(&draft, story, None).await
     }
@@ -382,9 +393,9 @@ fn cut_note(order: &Order) -> Option<String> {
     })
 }
 
-fn paused_sentence(purse: Purse, limit: u64, spent: u64) -> String {
+fn ceiling_sentence(purse: Purse, limit: u64, spent: u64, next: &str) -> String {
     format!(
-        "The {purse} budget of {} does not cover the next model call ({} are spent or reserved). Allow more to go on, or stop the run.",
+        "The {purse} budget of {} does not cover the next model call ({} are spent or reserved). {next}",
         dollars(limit),
         dollars(spent)
     )

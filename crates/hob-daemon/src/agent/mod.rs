@@ -9,6 +9,7 @@
 //!   back, `stopping` ends, `commands` hears people
 //! - `journal`, `story`: the inputs of the turn machine and what they carried
 //! - `draft`: what a write holds; its messages and events derive from two stories
+//! - `unattended`: runs of loops and jobs, which wait for nobody
 //! - `steering`: whether words may be handed to a run under way
 //! - `order`, `conversation`, `history`, `prompt`, `schema`: what a model is asked
 //! - `hands`: tools and permissions over the bus
@@ -45,6 +46,7 @@ mod steering;
 mod stopping;
 mod story;
 mod tool_list;
+mod unattended;
 mod views;
 mod work;
 

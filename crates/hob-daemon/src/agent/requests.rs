@@ -152,6 +152,7 @@ impl Requests {
         Ok(AgentStats {
             runs: stats.runs,
             active: stats.active,
+            waiting: stats.waiting,
             queued: stats.queued,
             cost: stats.cost,
         })

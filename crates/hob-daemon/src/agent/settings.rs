@@ -121,21 +121,21 @@ pub const KEYS: &[Key] = &[
         "cost.session_max",
         MONEY,
         "none",
-        "Dollars one session may cost. A run that would go beyond pauses and asks.",
+        "Dollars one session may cost. A run that would go beyond pauses and asks; one of a loop or a job ends.",
     )
     .live(),
     Key::new(
         "cost.day_max",
         MONEY,
         "none",
-        "Dollars all runs of a day (UTC) may cost. A run that would go beyond pauses and asks.",
+        "Dollars all runs of a day (UTC) may cost. A run that would go beyond pauses and asks; one of a loop or a job ends.",
     )
     .live(),
     Key::new(
         "cost.total_max",
         MONEY,
         "none",
-        "Dollars everything together may ever cost. A run that would go beyond pauses and asks.",
+        "Dollars everything together may ever cost. A run that would go beyond pauses and asks; one of a loop or a job ends.",
     )
     .live(),
 ];

@@ -169,6 +169,7 @@ pub(crate) fn sentence(cause: Cause) -> Option<String> {
             "The run used up its money. Give it a larger budget, or a smaller task."
         }
         Cause::TimeLimit => "The run used up its time.",
+        Cause::Budget => "A budget was used up, and nobody was there to allow more.",
         Cause::ErrorStreak => "Too many tool calls failed or were denied in a row.",
         Cause::RepeatedCall => "The model asked for the very same call again and again.",
         Cause::ModelFailed => "No model could answer.",

@@ -186,7 +186,7 @@ impl Story {
                 self.charged.0 = self.charged.0.saturating_add(*tokens);
                 self.charged.1 = self.charged.1.saturating_add(*micro_dollars);
             }
-            Event::OutOfMoney { .. } => self.stopped_by = with.purse,
+            Event::OutOfMoney { .. } | Event::Unaffordable { .. } => self.stopped_by = with.purse,
             Event::MoneyAllowed { .. } => self.allow(with),
             Event::Restarted { .. } => self.resumed += 1,
             _ => {}

@@ -4,7 +4,7 @@
 //! it is to be looked at again; a slot is in one place only: waiting, ready or at work.
 
 use super::terms::Ruled;
-use hob_core::schedule::{BACK_MS_MAX, Calendar, Standing};
+use hob_core::schedule::{Calendar, Standing};
 use hob_kit::failpoint;
 use hob_store::{JobRow, SlotRow};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -169,16 +169,17 @@ impl Book {
             return;
         };
         let hours = job.ruled.policy.hours.as_ref();
+        let calendar = job.ruled.calendar.counted_from(job.row.cursor_ms);
         // A clock that was far ahead is left behind at once.
         let due_ms = if !job.row.enabled {
             None
         } else if failpoint::broken(17) {
             let after_ms = job.row.cursor_ms.min(now_ms);
-            job.ruled.calendar.next_within(after_ms, hours)
-        } else if job.row.cursor_ms > now_ms.saturating_add(BACK_MS_MAX) {
+            calendar.next_within(after_ms, hours)
+        } else if job.row.cursor_ms > now_ms.saturating_add(calendar.back_ms_max()) {
             Some(now_ms)
         } else {
-            job.ruled.calendar.next_within(job.row.cursor_ms, hours)
+            calendar.next_within(job.row.cursor_ms, hours)
         };
         let is_free = job.current.is_none();
         let begin_ms = job

@@ -47,6 +47,8 @@ fn slot(id: &str, number: u64) -> SlotRow {
             exit_code: None,
             output: None,
             cost: Cost::default(),
+            denied_calls: 0,
+            failed_calls: 0,
             attempt: 0,
             started_at: None,
             ended_at: None,

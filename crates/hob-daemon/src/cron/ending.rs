@@ -42,6 +42,8 @@ impl Shared {
             exit_code: outcome.exit_code,
             output: outcome.output.clone(),
             cost: outcome.cost,
+            denied_calls: outcome.denied_calls,
+            failed_calls: outcome.failed_calls,
             failures,
             given_up: given_up.clone(),
         };
@@ -69,8 +71,10 @@ impl Shared {
     /// Failures in a row after this outcome, and why the job is given up, if it is.
     fn judge(&self, id: &str, outcome: &Outcome) -> (Option<u32>, Option<String>) {
         let success = match outcome.state {
-            SlotState::Ran => true,
-            SlotState::Failed => false,
+            // A model that answered ends a row of failures, whatever was denied to it.
+            SlotState::Ran | SlotState::RanWithDenials | SlotState::RanWithFailures => true,
+            // A ceiling is no fault of the job: it runs again when the ceiling allows it.
+            SlotState::Failed if !outcome.is_unaffordable => false,
             _ => return (None, None),
         };
         let mut book = self.book();
@@ -87,26 +91,24 @@ impl Shared {
     async fn tell(&self, started: &Started, outcome: &Outcome) {
         let terms = &started.job.terms;
         let Some(notify) = &terms.notify else { return };
-        let failed = outcome.state == SlotState::Failed;
+        let is_clean = outcome.state == SlotState::Ran;
         let is_worth = match outcome.state {
             SlotState::Ran => !notify.failures_only,
-            SlotState::Failed => true,
+            SlotState::RanWithDenials | SlotState::RanWithFailures | SlotState::Failed => true,
             _ => false,
         };
         let answer = outcome.output.as_deref().unwrap_or_default();
         let is_quiet = matches!(terms.work, Work::Heartbeat(_)) && heartbeat::is_quiet(answer);
-        if !is_worth || (is_quiet && !failed) {
+        if !is_worth || (is_quiet && is_clean) {
             return;
         }
         let slot = &started.slot.slot;
-        let head = match &outcome.reason {
-            Some(why) => format!(
-                "The job '{}' of {} failed: {}",
-                terms.name,
-                moment(slot.due_at),
-                ended(why)
-            ),
-            None => format!("The job '{}' of {}:", terms.name, moment(slot.due_at)),
+        let of = format!("The job '{}' of {}", terms.name, moment(slot.due_at));
+        let head = match (&outcome.reason, outcome.state) {
+            (Some(why), SlotState::Failed) => format!("{of} failed: {}", ended(why)),
+            // A command stands at its end, which a full stop would spoil.
+            (Some(why), _) => format!("{of}: {why}"),
+            (None, _) => format!("{of}:"),
         };
         let text = match answer {
             "" => head,

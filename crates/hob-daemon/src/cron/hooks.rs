@@ -5,6 +5,7 @@
 //! are masked before it is stored or becomes a task.
 
 use super::Shared;
+use super::requests::JobChange;
 use super::terms;
 use super::views::Due;
 use data_encoding::BASE64;
@@ -101,8 +102,12 @@ impl Shared {
         if params.renew {
             row.nonce = self.parts.dice.hex(NONCE_BYTES);
             row.updated_at = self.now_ms();
-            self.keep(row.clone(), ruled, CronChange::Updated, false)
-                .await?;
+            let change = JobChange {
+                told: CronChange::Updated,
+                anew: false,
+                rules: Vec::new(),
+            };
+            self.keep(row.clone(), ruled, change).await?;
         }
         let key = self.hooks.get().await?;
         let secret = hook::secret(key, &row.id, &row.nonce);

@@ -85,7 +85,10 @@ impl Shared {
                 Ok(opened) => {
                     failpoint::reach("cron.slots.after");
                     let new = opened.into_iter().filter(|opened| !opened.duplicate);
-                    self.opened(&decisions, new.map(|opened| opened.row).collect());
+                    let rows: Vec<SlotRow> = new.map(|opened| opened.row).collect();
+                    let relived = self.relived(&decisions, &rows);
+                    self.opened(&decisions, rows);
+                    self.shift(relived, now_ms).await;
                 }
                 Err(error) => {
                     tracing::warn!("what is due could not be written: {error}");
@@ -159,6 +162,47 @@ impl Shared {
             })
         };
         decisions.iter().filter_map(opening).collect()
+    }
+
+    /// Jobs by a period whose times have all run already: the clock was put back.
+    fn relived(&self, decisions: &[(String, Decision)], new: &[SlotRow]) -> Vec<String> {
+        let book = self.book();
+        let is_relived = |(id, decision): &&(String, Decision)| {
+            let is_counted = book
+                .find(id)
+                .is_some_and(|job| job.ruled.calendar.is_counted());
+            let has_new = new.iter().any(|row| row.slot.task_id == *id);
+            is_counted && !has_new && !decision.slots.is_empty()
+        };
+        let relived = decisions.iter().filter(is_relived);
+        relived.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Lets these jobs count from now, so that they go on and no time is run twice. What cannot be
+    /// written is found again at their next time.
+    async fn shift(&self, ids: Vec<String>, now_ms: u64) {
+        if ids.is_empty() {
+            return;
+        }
+        let opening = |id: &String| Opening {
+            job: id.clone(),
+            cursor_ms: Some(now_ms),
+            slots: Vec::new(),
+        };
+        let openings = ids.iter().map(opening).collect();
+        if let Err(error) = self.parts.store.open_slots(openings).await {
+            tracing::warn!(
+                "jobs wait for their old time, since this could not be written: {error}"
+            );
+            return;
+        }
+        let mut book = self.book();
+        for id in ids {
+            if let Some(job) = book.get_mut(&id) {
+                job.row.cursor_ms = now_ms;
+            }
+            book.plan(&id, now_ms);
+        }
     }
 
     /// Takes what was written into the book.

@@ -1,13 +1,12 @@
 //! What a former daemon left, and the job that the settings make.
 //!
-//! Invariants: each slot without an outcome is taken up again or has one written; grants of jobs
-//! are the stored rules after every start, whatever a crash cut off.
+//! Invariants: each slot without an outcome is taken up again or has one written; a start grants
+//! nothing.
 
 use super::Shared;
 use super::book::Book;
 use super::settings;
 use super::terms;
-use crate::grants::{self, Owner};
 use hob_core::schedule::{Recovery, Streak, Tribe, recover as recovered};
 use hob_kit::failpoint;
 use hob_store::{JobRow, SlotEnd, SlotRow, StoreError};
@@ -34,7 +33,6 @@ pub(super) async fn recover(shared: &Arc<Shared>) {
     }
     settle_heartbeat(shared).await;
     shared.is_ready.send_replace(true);
-    settle_grants(shared);
 }
 
 async fn read(shared: &Arc<Shared>) -> Result<(), StoreError> {
@@ -98,6 +96,8 @@ async fn cut_off(
         exit_code: None,
         output: None,
         cost: Cost::default(),
+        denied_calls: 0,
+        failed_calls: 0,
         failures: Some(streak.0),
         given_up: given_up.clone(),
     };
@@ -119,9 +119,10 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
     let settled = match (wanted, kept) {
         (None, None) => Ok(()),
         (None, Some(row)) if !matches!(row.terms.work, Work::Heartbeat(_)) => Ok(()),
-        (None, Some(row)) => shared.parts.store.remove_job(&row.id).await.map(|()| {
-            shared.book().remove(&row.id);
-        }),
+        (None, Some(row)) => {
+            let removed = shared.parts.store.remove_job(&row.id, Vec::new()).await;
+            removed.map(|()| shared.book().remove(&row.id))
+        }
         (Some(terms), Some(row)) if row.terms == terms && row.enabled => Ok(()),
         (Some(terms), kept) => {
             let is_new = kept.is_none();
@@ -139,10 +140,10 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
             };
             let store = &shared.parts.store;
             let written = if is_new {
-                store.add_job(row.clone()).await
+                store.add_job(row.clone(), Vec::new()).await
             } else {
                 store
-                    .update_job(row.clone(), CronChange::Updated, true)
+                    .update_job(row.clone(), Vec::new(), CronChange::Updated, true)
                     .await
             };
             written.map(|()| shared.book().put(row, ruled, now_ms))
@@ -151,35 +152,4 @@ pub(super) async fn settle_heartbeat(shared: &Shared) {
     if let Err(error) = settled {
         tracing::warn!("the heartbeat could not be kept: {error}");
     }
-}
-
-/// Sees to it that the grants of jobs are their stored rules.
-fn settle_grants(shared: &Arc<Shared>) {
-    let granted: Vec<JobRow> = {
-        let book = shared.book();
-        let granted = book
-            .after("")
-            .filter(|job| !job.row.terms.grants.is_empty());
-        granted.map(|job| job.row.clone()).collect()
-    };
-    if granted.is_empty() {
-        return;
-    }
-    let caller = shared.caller.clone();
-    shared
-        .parts
-        .tasks
-        .spawn_until_stop("cron grants", async move {
-            for row in granted {
-                let owner = Owner {
-                    room: "cron",
-                    kind: terms::kind(&row.terms),
-                    name: &row.terms.name,
-                };
-                if let Err(error) = grants::settle(&caller, owner, &row.terms.grants).await {
-                    let name = &row.terms.name;
-                    tracing::warn!(name, "the grants of a job could not be settled: {error}");
-                }
-            }
-        });
 }

@@ -1,26 +1,38 @@
 //! What callers ask of the room.
 //!
-//! Invariants: the store is changed first and the book after it, in the same order; what was
-//! granted to a job is only used for work that somebody with the scope `admin` set.
+//! Invariants: the store is changed first and the book after it, in the same order; a job and its
+//! grants are one write, and the stored rules alone say what its grants are; what was granted to a
+//! job is only used for work that somebody with the scope `admin` set.
 
 use super::Shared;
 use super::hooks::NONCE_BYTES;
 use super::terms::{self, Ruled};
 use super::views::{self, Due};
 use crate::errand;
-use crate::grants::{self, Owner};
+use crate::grants::{self, GrantPlanner, Owner};
 use hob_bus::Call;
 use hob_core::schedule::{Admission, admit};
-use hob_store::{JobRow, NewSlot, Opening};
+use hob_store::{JobRow, NewSlot, Opening, RuleChange};
 use hob_wire::limits::PAGE_ROWS_MAX;
 use hob_wire::rooms::cron::{
-    AddJobParams, CronChange, FireParams, HistoryParams, Job, JobParams, JobTerms, Jobs,
+    AddJobParams, CronChange, FireParams, GrantView, HistoryParams, Job, JobParams, JobTerms, Jobs,
     ListParams, Removed, Slot, SlotOrigin, SlotState, Slots, UpdateJobParams, Work,
 };
 use hob_wire::{ErrorCode, WireError};
 
 /// Random bytes of a job's id.
 const ID_BYTES: usize = 8;
+/// The room as its rules name their maker.
+const ROOM: &str = "cron";
+
+/// A change of a job as it is written and told.
+#[derive(Debug)]
+pub(super) struct JobChange {
+    pub(super) told: CronChange,
+    /// It begins anew: its cursor is now, and its failures are forgotten.
+    pub(super) anew: bool,
+    pub(super) rules: Vec<RuleChange>,
+}
 
 /// A slot that was opened out of turn.
 #[derive(Debug)]
@@ -43,9 +55,15 @@ impl Shared {
             jobs.map(|job| job.row.id.clone()).collect()
         };
         let mut last = self.parts.store.last_slots(ids.clone()).await?;
+        let mut grants = grants::granted_by_room(&self.parts.store, ROOM).await?;
         let now_ms = self.now_ms();
         let book = self.book();
-        let view = |id: &String| Some(views::job(book.find(id)?, last.remove(id), now_ms));
+        let view = |id: &String| {
+            let mut job = views::job(book.find(id)?, last.remove(id), now_ms);
+            let granted = grants.remove(&owner(&job.terms).sessions());
+            job.terms.grants = granted.unwrap_or_default();
+            Some(job)
+        };
         let jobs: Vec<Job> = ids.iter().filter_map(view).collect();
         let more = match jobs.last() {
             Some(job) => book.after(&job.terms.name).next().is_some(),
@@ -64,18 +82,18 @@ impl Shared {
         terms::change(&mut row.terms, UpdateJobParams::from(params), true)?;
         let ruled = terms::read(&row.terms, &self.zone, row.created_at)?;
         terms::check_ahead(&ruled, now_ms)?;
-        if !row.terms.grants.is_empty() {
-            grants::check(call, owner(&row.terms), &row.terms.grants)?;
+        let granted = std::mem::take(&mut row.terms.grants);
+        if !granted.is_empty() {
+            grants::check(call, owner(&row.terms), &granted)?;
         }
         if self.book().find(&row.terms.name).is_some() {
             let message = format!("There is a job '{}' already.", row.terms.name);
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         self.record_command(call, &row.terms).await?;
-        self.parts.store.add_job(row.clone()).await?;
+        let rules = self.grants().replace(owner(&row.terms), &granted).await?;
+        self.parts.store.add_job(row.clone(), rules).await?;
         let id = row.id.clone();
-        // After the job: a crash in between leaves a job that may do less, never a grant alone.
-        self.settle(None, &row.terms).await?;
         self.book().put(row, ruled, now_ms);
         self.poke.notify_one();
         self.view(&id).await
@@ -90,8 +108,9 @@ impl Shared {
         let (mut row, _) = self.row(&params.id)?;
         refuse_heartbeat(&row)?;
         let before = row.terms.clone();
-        let (enabled, granted) = (params.enabled, params.grants.is_some());
+        let (enabled, is_granted_anew) = (params.enabled, params.grants.is_some());
         terms::change(&mut row.terms, params, false)?;
+        let granted = std::mem::take(&mut row.terms.grants);
         let now_ms = self.now_ms();
         let ruled = terms::read(&row.terms, &self.zone, row.created_at)?;
         let is_rescheduled = (&before.schedule, &before.zone, &before.active_hours)
@@ -103,11 +122,12 @@ impl Shared {
         if is_rescheduled {
             terms::check_ahead(&ruled, now_ms)?;
         }
-        let is_granted = !(before.grants.is_empty() && row.terms.grants.is_empty());
+        let held = grants::granted(&self.parts.store, owner(&before)).await?;
+        let is_granted = !(held.is_empty() && granted.is_empty());
         let uses_grants =
             is_granted && (before.work != row.terms.work || before.name != row.terms.name);
-        if granted || uses_grants {
-            grants::check(call, owner(&row.terms), &row.terms.grants)?;
+        if is_granted_anew || uses_grants {
+            grants::check(call, owner(&row.terms), &granted)?;
         }
         if before.work != row.terms.work {
             self.record_command(call, &row.terms).await?;
@@ -116,11 +136,15 @@ impl Shared {
         row.enabled = enabled.unwrap_or(row.enabled);
         row.updated_at = now_ms;
         let anew = is_rescheduled || is_enabled_anew;
-        if is_granted {
-            self.settle(Some(&before), &row.terms).await?;
-        }
+        let granted = is_granted_anew.then_some(granted.as_slice());
+        let rules = self.rule_changes(&before, &row.terms, granted).await?;
         let id = row.id.clone();
-        self.keep(row, ruled, CronChange::Updated, anew).await?;
+        let change = JobChange {
+            told: CronChange::Updated,
+            anew,
+            rules,
+        };
+        self.keep(row, ruled, change).await?;
         self.view(&id).await
     }
 
@@ -128,11 +152,9 @@ impl Shared {
         let _turn = self.pen.lock().await;
         let (row, _) = self.row(&params.id)?;
         refuse_heartbeat(&row)?;
-        if !row.terms.grants.is_empty() {
-            // Before the job: nobody who takes its name later has what it was granted.
-            grants::settle(&self.caller, owner(&row.terms), &[]).await?;
-        }
-        self.parts.store.remove_job(&row.id).await?;
+        // With the job: nobody who takes its name later has what it was granted.
+        let rules = self.grants().replace(owner(&row.terms), &[]).await?;
+        self.parts.store.remove_job(&row.id, rules).await?;
         self.book().remove(&row.id);
         Ok(Removed {
             id: row.id,
@@ -163,7 +185,12 @@ impl Shared {
             row.enabled = enabled;
             row.updated_at = self.now_ms();
             let id = row.id.clone();
-            self.keep(row, ruled, change, enabled).await?;
+            let change = JobChange {
+                told: change,
+                anew: enabled,
+                rules: Vec::new(),
+            };
+            self.keep(row, ruled, change).await?;
             let mut waiting = Vec::new();
             if !enabled && let Some(job) = self.book().get_mut(&id) {
                 waiting = job.clear_waiting();
@@ -273,18 +300,18 @@ impl Shared {
         &self,
         mut row: JobRow,
         ruled: Ruled,
-        change: CronChange,
-        anew: bool,
+        change: JobChange,
     ) -> Result<(), WireError> {
         let now_ms = self.now_ms();
+        let anew = change.anew;
         if anew {
-            row.cursor_ms = now_ms;
+            row.cursor_ms = ruled.calendar.cursor_at(now_ms);
             row.failures = 0;
             row.problem = None;
         }
         self.parts
             .store
-            .update_job(row.clone(), change, anew)
+            .update_job(row.clone(), change.rules, change.told, anew)
             .await?;
         let mut book = self.book();
         if !anew && let Some(job) = book.find(&row.id) {
@@ -317,9 +344,12 @@ impl Shared {
     async fn view(&self, id: &str) -> Result<Job, WireError> {
         let (row, _) = self.row(id)?;
         let mut last = self.parts.store.last_slots(vec![row.id.clone()]).await?;
+        let granted = grants::granted(&self.parts.store, owner(&row.terms)).await?;
         let book = self.book();
         let job = book.find(&row.id).ok_or_else(|| missing(id))?;
-        Ok(views::job(job, last.remove(&row.id), self.now_ms()))
+        let mut job = views::job(job, last.remove(&row.id), self.now_ms());
+        job.terms.grants = granted;
+        Ok(job)
     }
 
     /// Records that a person set a command, before it is set.
@@ -332,23 +362,42 @@ impl Shared {
         errand::record_set(store, mask, &call.caller, &owner, &errand).await
     }
 
-    /// Makes the grants of a job its stored rules.
-    async fn settle(&self, before: Option<&JobTerms>, now: &JobTerms) -> Result<(), WireError> {
-        if let Some(before) = before
-            .filter(|before| (&before.name, terms::kind(before)) != (&now.name, terms::kind(now)))
-        {
-            grants::settle(&self.caller, owner(before), &[]).await?;
+    /// How the rules of a job change with its terms: replaced where grants were named, handed over
+    /// where only its sessions have other names, else left alone.
+    async fn rule_changes(
+        &self,
+        before: &JobTerms,
+        now: &JobTerms,
+        granted: Option<&[GrantView]>,
+    ) -> Result<Vec<RuleChange>, WireError> {
+        let planner = self.grants();
+        let (from, to) = (owner(before), owner(now));
+        let is_same = from.sessions() == to.sessions();
+        match granted {
+            None if is_same => Ok(Vec::new()),
+            None => planner.hand_over(from, to).await,
+            Some(granted) => {
+                let mut changes = planner.replace(to, granted).await?;
+                if !is_same {
+                    changes.extend(planner.replace(from, &[]).await?);
+                }
+                Ok(changes)
+            }
         }
-        if before.is_none() && now.grants.is_empty() {
-            return Ok(());
+    }
+
+    pub(super) fn grants(&self) -> GrantPlanner<'_> {
+        GrantPlanner {
+            store: &self.parts.store,
+            dice: &self.parts.dice,
+            mask: &self.parts.mask,
         }
-        grants::settle(&self.caller, owner(now), &now.grants).await
     }
 }
 
-fn owner(terms: &JobTerms) -> Owner<'_> {
+pub(super) fn owner(terms: &JobTerms) -> Owner<'_> {
     Owner {
-        room: "cron",
+        room: ROOM,
         kind: terms::kind(terms),
         name: &terms.name,
     }

@@ -100,6 +100,8 @@ pub(super) fn skipped(number: u64, why: &str) -> SlotEnd {
         exit_code: None,
         output: None,
         cost: Cost::default(),
+        denied_calls: 0,
+        failed_calls: 0,
         failures: None,
         given_up: None,
     }
@@ -108,7 +110,7 @@ pub(super) fn skipped(number: u64, why: &str) -> SlotEnd {
 /// A job as callers see it.
 pub(super) fn job(job: &Job, last: Option<Slot>, now_ms: u64) -> JobView {
     let row = &job.row;
-    let calendar = &job.ruled.calendar;
+    let calendar = job.ruled.calendar.counted_from(row.cursor_ms);
     let hours = job.ruled.policy.hours.as_ref();
     let next = if row.enabled {
         calendar.next_few(now_ms.max(row.cursor_ms), hours, NEXT_SHOWN)

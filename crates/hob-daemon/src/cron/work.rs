@@ -12,12 +12,14 @@ use crate::errand::{Errand, Outcome as Errands};
 use futures_util::FutureExt;
 use hob_core::excerpt::excerpt;
 use hob_core::schedule::heartbeat;
+use hob_core::unattended::WorkOwner;
 use hob_kit::failpoint;
 use hob_kit::home::HEARTBEAT_FILE;
 use hob_kit::prompt_file::{PromptFileError, PromptFolder, read_prompt_file};
 use hob_wire::rooms::agent::{Cost, Run, RunParams, Stats, StatsParams};
 use hob_wire::rooms::cron::{AgentWork, HEARTBEAT_OK, HeartbeatWork, Slot, SlotState, Work};
 use hob_wire::rooms::loops;
+use hob_wire::schedule::WorkOutcome;
 use hob_wire::work::Cause;
 use hob_wire::{ErrorCode, RunId};
 use std::fmt::Write;
@@ -41,6 +43,11 @@ pub(super) struct Outcome {
     pub(super) exit_code: Option<i32>,
     pub(super) output: Option<String>,
     pub(super) cost: Cost,
+    /// Calls of its run that were denied, and that failed.
+    pub(super) denied_calls: u32,
+    pub(super) failed_calls: u32,
+    /// A ceiling on money stopped it: no fault of the job, and not counted as its failure.
+    pub(super) is_unaffordable: bool,
 }
 
 impl Outcome {
@@ -56,6 +63,9 @@ impl Outcome {
             exit_code: None,
             output: None,
             cost: Cost::default(),
+            denied_calls: 0,
+            failed_calls: 0,
+            is_unaffordable: false,
         }
     }
 }
@@ -130,6 +140,10 @@ impl Shared {
             caller: &self.caller,
             store: &self.parts.store,
             run,
+            owner: match &started.job.terms.work {
+                Work::Heartbeat(_) => WorkOwner::Heartbeat(&started.job.terms.name),
+                _ => WorkOwner::Job(&started.job.terms.name),
+            },
         };
         match awaited.end(&started.stop).await {
             Ok(answer) => of_run(run, answer, started.stop.is_cancelled()),
@@ -156,7 +170,8 @@ impl Shared {
         // One that was begun before a restart is the run that is active.
         if started.slot.slot.run_id.is_none() {
             match self.ask::<Stats>(&StatsParams {}).await {
-                Ok(stats) if stats.active + stats.queued > 0 => {
+                // One that waits for a person may wait for ever, and keeps nobody from working.
+                Ok(stats) if stats.active.saturating_sub(stats.waiting) + stats.queued > 0 => {
                     return skip("another run is active");
                 }
                 Ok(_) => {}
@@ -261,6 +276,9 @@ impl Shared {
             exit_code: done.exit_code,
             output: Some(printed(&done)),
             cost: Cost::default(),
+            denied_calls: 0,
+            failed_calls: 0,
+            is_unaffordable: false,
         }
     }
 
@@ -289,20 +307,18 @@ fn stopped(run: Option<RunId>) -> Outcome {
 }
 
 fn of_run(run: RunId, answer: Answer, is_stopped: bool) -> Outcome {
-    let is_aborted = answer.cause == Some(Cause::Aborted);
-    let (state, reason) = match answer.message {
-        None => (SlotState::Ran, None),
-        Some(_) if is_aborted && is_stopped => {
+    let (state, reason) = match (answer.outcome(), answer.note()) {
+        (WorkOutcome::Stopped, _) if is_stopped => {
             return Outcome {
                 cost: answer.cost,
                 ..stopped(Some(run))
             };
         }
-        Some(_) if is_aborted => {
+        (WorkOutcome::Stopped, _) => {
             let why = "somebody stopped its run".to_owned();
             (SlotState::Stopped, Some(why))
         }
-        why => (SlotState::Failed, why),
+        (outcome, note) => (state_of(outcome), note.map(str::to_owned)),
     };
     Outcome {
         state,
@@ -311,12 +327,15 @@ fn of_run(run: RunId, answer: Answer, is_stopped: bool) -> Outcome {
         exit_code: None,
         output: Some(excerpt(&answer.text, OUTPUT_BYTES_MAX)).filter(|text| !text.is_empty()),
         cost: answer.cost,
+        denied_calls: answer.calls.denied,
+        failed_calls: answer.calls.failed,
+        is_unaffordable: answer.cause == Some(Cause::Budget),
     }
 }
 
 fn of_iteration(iteration: loops::Iteration, is_stopped: bool) -> Outcome {
-    let state = match iteration.success {
-        Some(true) => SlotState::Ran,
+    let state = match (iteration.success, iteration.outcome) {
+        (Some(true), outcome) => state_of(outcome.unwrap_or(WorkOutcome::Ran)),
         _ if is_stopped || iteration.cause == Some(Cause::Aborted) => SlotState::Stopped,
         _ => SlotState::Failed,
     };
@@ -329,6 +348,19 @@ fn of_iteration(iteration: loops::Iteration, is_stopped: bool) -> Outcome {
             .response
             .map(|text| excerpt(&text, OUTPUT_BYTES_MAX)),
         cost: iteration.cost,
+        denied_calls: iteration.denied_calls,
+        failed_calls: iteration.failed_calls,
+        is_unaffordable: iteration.cause == Some(Cause::Budget),
+    }
+}
+
+fn state_of(outcome: WorkOutcome) -> SlotState {
+    match outcome {
+        WorkOutcome::Ran => SlotState::Ran,
+        WorkOutcome::RanWithDenials => SlotState::RanWithDenials,
+        WorkOutcome::RanWithFailures => SlotState::RanWithFailures,
+        WorkOutcome::Failed => SlotState::Failed,
+        WorkOutcome::Stopped => SlotState::Stopped,
     }
 }
 

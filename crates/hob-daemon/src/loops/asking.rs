@@ -5,6 +5,7 @@ use super::Shared;
 use super::words::{moment, session_key, watched};
 use crate::answer::{Answer, Awaited};
 use hob_core::rounds::{Shown, prompt};
+use hob_core::unattended::WorkOwner;
 use hob_store::Prompted;
 use hob_wire::rooms::agent::{Cause, Run, RunParams};
 use hob_wire::rooms::loops::{KIND, LoopConfig, MonitorOutput};
@@ -48,6 +49,7 @@ pub(super) async fn ask(shared: Arc<Shared>, mut question: Question) -> Answer {
         caller: &shared.caller,
         store: &shared.parts.store,
         run: begun,
+        owner: WorkOwner::Loop(&question.name),
     };
     match awaited.end(&question.stop).await {
         Ok(answer) => answer,

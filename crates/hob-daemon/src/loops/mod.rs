@@ -25,6 +25,7 @@ use crate::errand::Errands;
 use crate::library::Library;
 use hob_bus::{Bus, Caller, Emitter, Room};
 use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
 use hob_kit::mask::Mask;
 use hob_kit::settings::{Key, Kind};
 use hob_kit::tasks::Tasks;
@@ -59,6 +60,8 @@ pub struct Parts {
     pub bus: Bus,
     pub store: Store,
     pub clock: Clock,
+    /// For the ids of rules.
+    pub dice: Dice,
     pub tasks: Tasks,
     /// For the models a loop may name, and the settings.
     pub library: Library,

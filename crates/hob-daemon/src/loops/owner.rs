@@ -11,7 +11,7 @@ use super::words::{monitor, sentence};
 use super::{Shared, recording};
 use crate::answer::{Answer, sum};
 use crate::errand::Errand;
-use hob_core::rounds::{Effect, Event, Machine, Policy};
+use hob_core::rounds::{AskedEnd, Effect, Event, Machine, Policy};
 use hob_kit::failpoint;
 use hob_store::Ended;
 use hob_wire::RunId;
@@ -213,7 +213,11 @@ impl Owner {
             }
             Done::Asked(answer) => {
                 let event = Event::Asked {
-                    success: answer.success,
+                    end: match answer.cause {
+                        _ if answer.success => AskedEnd::Answered,
+                        Some(Cause::Budget) => AskedEnd::Unaffordable,
+                        _ => AskedEnd::Failed,
+                    },
                     micro_dollars: answer.cost.micro_dollars.unwrap_or(0),
                 };
                 self.cost = sum(self.cost, answer.cost);
@@ -331,8 +335,11 @@ impl Owner {
             name: self.name.clone(),
             number,
             success: answer.success,
+            outcome: answer.outcome(),
             cause: answer.cause,
-            message: answer.message.clone(),
+            message: answer.note().map(str::to_owned),
+            denied_calls: answer.calls.denied,
+            failed_calls: answer.calls.failed,
             told: !is_stopped,
             errors: self.machine.errors(),
             cost: self.cost,

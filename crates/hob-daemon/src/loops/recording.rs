@@ -57,12 +57,19 @@ where
 
 /// Tells the session that is to hear of results.
 async fn tell(shared: &Shared, name: &str, number: u32, answer: &Answer, notify: &NotifyView) {
-    if answer.success && notify.failures_only {
+    if answer.is_clean() && notify.failures_only {
         return;
     }
-    let text = match &answer.message {
-        None => answer.text.clone(),
-        Some(why) => format!("Iteration {number} of the loop '{name}' failed: {why}"),
+    let text = match (&answer.message, &answer.calls.note) {
+        (None, None) => answer.text.clone(),
+        (None, Some(note)) => {
+            let text = format!(
+                "{}\n\nIteration {number} of the loop '{name}': {note}",
+                answer.text
+            );
+            text.trim_start().to_owned()
+        }
+        (Some(why), _) => format!("Iteration {number} of the loop '{name}' failed: {why}"),
     };
     if text.trim().is_empty() {
         return;

@@ -4,11 +4,11 @@ use super::Shared;
 use super::owner::{self, Begin, Command, Handle};
 use super::words::{loop_of, monitor, owner};
 use crate::errand::record_set;
-use crate::grants;
+use crate::grants::{self, GrantPlanner};
 use hob_bus::Call;
 use hob_core::rounds::{Event, Machine, Policy, check_config, check_name, merged};
 use hob_models::BookError;
-use hob_store::{MemoryKind, NewLoop, Remember, Started, StoreError, WhichStart};
+use hob_store::{MemoryKind, NewLoop, Remember, RuleChange, Started, StoreError, WhichStart};
 use hob_wire::rooms::loops::{
     CreateParams, DEFAULT_LOOP, Deleted, HistoryParams, Iterations, ListParams, Loop, LoopChange,
     LoopConfig, LoopState, Loops, Memories, Memory, NameParams, OnceParams, PersistentParams,
@@ -39,13 +39,14 @@ impl Shared {
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         let none = LoopConfig::default();
-        let config = self.settle(&call, &name, &none, params.config).await?;
+        let (config, rules) = self.settle(&call, &name, &none, params.config).await?;
         let new = NewLoop {
             name: name.clone(),
             config,
             persistent: params.persistent.unwrap_or_default(),
             working: params.working.unwrap_or_default(),
             by: call.caller,
+            rules,
         };
         self.parts.store.create_loop(new).await?;
         self.shown(&name).await
@@ -62,11 +63,11 @@ impl Shared {
         let Some(row) = self.parts.store.loop_row(&name).await? else {
             return Err(missing(&name));
         };
-        let config = self
+        let (config, rules) = self
             .settle(&call, &name, &row.config, params.config)
             .await?;
         let store = &self.parts.store;
-        store.update_loop(&name, config.clone()).await?;
+        store.update_loop(&name, config.clone(), rules).await?;
         if let Some(handle) = self.roll.find(&name) {
             // An owner that is just leaving needs no settings.
             let changed = Command::Changed(Box::new(config));
@@ -75,15 +76,15 @@ impl Shared {
         self.shown(&name).await
     }
 
-    /// The settings after a change, once everything they rest on is on record: the person's own
-    /// acts, and the rules of the grants.
+    /// The settings after a change, once the person's own acts are on record, and how the loop's
+    /// rules change with them.
     async fn settle(
         &self,
         call: &Call,
         name: &str,
         before: &LoopConfig,
         change: LoopChange,
-    ) -> Result<LoopConfig, WireError> {
+    ) -> Result<(LoopConfig, Vec<RuleChange>), WireError> {
         let grants_given = change.grants.is_some();
         let config = merged(before, change);
         check_config(&config).map_err(wrong)?;
@@ -101,10 +102,20 @@ impl Shared {
             let parts = &self.parts;
             record_set(&parts.store, &parts.mask, &call.caller, &owner, &errand).await?;
         }
+        let mut rules = Vec::new();
         if grants_change {
-            grants::settle(&self.caller, owner(name), &config.grants).await?;
+            let planner = self.grants();
+            rules = planner.replace(owner(name), &config.grants).await?;
         }
-        Ok(config)
+        Ok((config, rules))
+    }
+
+    fn grants(&self) -> GrantPlanner<'_> {
+        GrantPlanner {
+            store: &self.parts.store,
+            dice: &self.parts.dice,
+            mask: &self.parts.mask,
+        }
     }
 
     /// Refuses a model that nobody knows.
@@ -264,9 +275,10 @@ impl Shared {
                 format!("The loop '{name}' runs, so it cannot be deleted. Stop it first.");
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
-        grants::settle(&self.caller, owner(&name), &[]).await?;
         while store.drop_iterations(&name, 0).await? {}
-        store.delete_loop(&name).await?;
+        // With the loop: nobody who takes its name later has what it was granted.
+        let rules = self.grants().replace(owner(&name), &[]).await?;
+        store.delete_loop(&name, rules).await?;
         Ok(Deleted { name })
     }
 
@@ -341,6 +353,7 @@ impl Shared {
             persistent: String::new(),
             working: String::new(),
             by: "hob".to_owned(),
+            rules: Vec::new(),
         };
         match self.parts.store.create_loop(new).await {
             // Somebody else was a moment faster.

@@ -20,7 +20,7 @@ use hob_wire::{ErrorCode, Topic, WireError};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 
 pub(super) struct Desk {
     pub(super) parts: Parts,
@@ -35,8 +35,9 @@ pub(super) struct Desk {
     pub(super) rules: RwLock<RuleBook>,
     /// Whoever changes the stored rules: the book changes in the order the store did.
     pub(super) pen: tokio::sync::Mutex<()>,
-    /// Set once the stored rules were read.
-    loaded: OnceCell<()>,
+    /// The version of the stored rules that were read, once they were. Loops and jobs change rules
+    /// with their own rows, beside this room, which then reads them again.
+    loaded: Mutex<Option<u64>>,
     /// The hashes of what the tools of the house declare.
     of_house: BTreeSet<String>,
 }
@@ -128,24 +129,38 @@ impl Desk {
             deadlines: watch::Sender::new(()),
             rules: RwLock::new(RuleBook::new()),
             pen: tokio::sync::Mutex::new(()),
-            loaded: OnceCell::new(),
+            loaded: Mutex::new(None),
             of_house: house.map(|entry| fingerprint(&(entry.spec)())).collect(),
             parts,
         }
     }
 
-    /// Reads the stored rules, the first time. Without them nothing is decided.
+    /// Reads the stored rules, the first time and whenever they were changed beside this room.
+    /// Without them nothing is decided.
     pub(super) async fn ready(&self) -> Result<(), WireError> {
-        let load = || async {
-            let all = self.parts.store.all_rules().await?;
-            let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
-            for kept in all {
-                let session = kept.session.map(|id| id.to_string());
-                rules.add(kept.rule, session.as_deref());
-            }
-            Ok(())
-        };
-        self.loaded.get_or_try_init(load).await.map(drop)
+        if self.is_current() {
+            return Ok(());
+        }
+        // Whoever changes rules waits, so that none of them is lost by reading.
+        let _turn = self.pen.lock().await;
+        if self.is_current() {
+            return Ok(());
+        }
+        // Before the rules: what changes while they are read is read the next time.
+        let version = self.parts.store.rules_version();
+        let mut read = RuleBook::new();
+        for kept in self.parts.store.all_rules().await? {
+            let session = kept.session.map(|id| id.to_string());
+            read.add(kept.rule, session.as_deref());
+        }
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = read;
+        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
+        Ok(())
+    }
+
+    fn is_current(&self) -> bool {
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        *loaded == Some(self.parts.store.rules_version())
     }
 
     /// What surrounds a call. The session's kind is what the store says, not what a caller does.

@@ -1,6 +1,7 @@
 //! What the audit record keeps of a decision: who, about what, bound to which bytes. Arguments are
 //! bounded and masked here; what is too long is kept as its length and its hash.
 
+use crate::grants::rule_entry;
 use hob_core::permission::recorded;
 use hob_kit::mask::Mask;
 use hob_store::NewEntry;
@@ -63,15 +64,7 @@ impl Recorder {
     }
 
     pub(super) fn rule(&self, act: &'static str, by: &str, id: &str, terms: &Terms) -> NewEntry {
-        let matter = json!({ "rule": id, "terms": terms });
-        NewEntry {
-            act,
-            by: by.to_owned(),
-            session_key: terms.session_key.clone(),
-            run_id: terms.run_id,
-            tool: Some(terms.tool.clone()),
-            matter: self.kept(&matter),
-        }
+        rule_entry(&self.mask, act, by, id, terms)
     }
 
     fn kept(&self, matter: &Value) -> Value {

@@ -3,6 +3,7 @@
 
 use super::desk::{Desk, Said};
 use super::settings;
+use crate::grants::RULE_ID_BYTES;
 use hob_core::permission::{Verdict, check_terms, grant, rule_note};
 use hob_store::{Judgement, KeptRule, NewRule};
 use hob_wire::rooms::agent::RunState;
@@ -13,9 +14,6 @@ use hob_wire::rooms::tool::{Describe, DescribeParams};
 use hob_wire::work::Reach;
 use hob_wire::{ErrorCode, RunId, SessionId, WireError};
 use std::sync::PoisonError;
-
-/// Random bytes of a rule's id.
-const RULE_ID_BYTES: usize = 6;
 
 impl Desk {
     pub(super) async fn list(&self, params: ListParams) -> Result<Rules, WireError> {

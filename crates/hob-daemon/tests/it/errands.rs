@@ -4,13 +4,16 @@ use crate::fixture::{Fixture, code};
 use crate::permissions::{house_with, settings};
 use hob_bus::Call;
 use hob_daemon::errand::{Errand, Errands, OUTPUT_BYTES_MAX, record_set};
-use hob_daemon::grants::{self, Owner};
+use hob_daemon::grants::{self, GrantPlanner, Owner};
 use hob_daemon::tool::Commands;
 use hob_exec::{Spawner, SpawnerParts};
 use hob_kit::clock::Clock;
+use hob_kit::dice::Dice;
 use hob_kit::mask::Mask;
 use hob_kit::world::Env;
+use hob_store::NewLoop;
 use hob_wire::rooms::audit::ListParams as AuditParams;
+use hob_wire::rooms::loops::LoopConfig;
 use hob_wire::rooms::permission::{Add, List, ListParams, Rule};
 use hob_wire::schedule::GrantView;
 use hob_wire::{ErrorCode, NetworkGrant, Scope, Scopes};
@@ -232,22 +235,48 @@ async fn rules(fixture: &Fixture) -> Vec<Rule> {
     rules
 }
 
+/// Writes a loop together with exactly these rules.
+async fn grant_these(fixture: &Fixture, owner: Owner<'_>, grants: &[GrantView]) {
+    let planner = GrantPlanner {
+        store: &fixture.store,
+        dice: &Dice::system(),
+        mask: &Mask::new(),
+    };
+    let rules = planner.replace(owner, grants).await.expect("is planned");
+    let config = LoopConfig::default();
+    let written = fixture.store.update_loop(owner.name, config, rules).await;
+    written.expect("is written");
+    let listed = grants::granted(&fixture.store, owner).await.expect("reads");
+    assert!(
+        grants.iter().all(|grant| listed.contains(grant)),
+        "{listed:?}"
+    );
+}
+
 #[tokio::test]
 async fn grants_are_rules_that_come_and_go_with_their_owner() {
     let fixture = house_with("");
     let own = json!({ "tool": "exec", "decision": "deny", "scope": "always", "sessions": "loop:build:*", "kind": "loop" });
     let own = serde_json::from_value(own).expect("reads");
     fixture.caller().call::<Add>(&own).await.expect("is stored");
-    let caller = fixture.bus.caller("loops");
+    for name in ["build", "other"] {
+        let new = NewLoop {
+            name: name.to_owned(),
+            config: LoopConfig::default(),
+            persistent: String::new(),
+            working: String::new(),
+            by: "me".to_owned(),
+            rules: Vec::new(),
+        };
+        fixture.store.create_loop(new).await.expect("is made");
+    }
     let some = [
         grant("write", Some("/srv")),
         grant("edit", None),
         grant("edit", None),
     ];
     for _ in 0..2 {
-        grants::settle(&caller, OWNER, &some)
-            .await
-            .expect("settles");
+        grant_these(&fixture, OWNER, &some).await;
         let rules = rules(&fixture).await;
         let tools: Vec<&str> = rules.iter().map(|rule| &*rule.terms.tool).collect();
         assert_eq!(tools, ["edit", "exec", "write"]);
@@ -259,15 +288,11 @@ async fn grants_are_rules_that_come_and_go_with_their_owner() {
         name: "other",
         ..OWNER
     };
-    grants::settle(&caller, other, &some[..1])
-        .await
-        .expect("settles");
-    grants::settle(&caller, OWNER, &some[1..2])
-        .await
-        .expect("settles");
+    grant_these(&fixture, other, &some[..1]).await;
+    grant_these(&fixture, OWNER, &some[1..2]).await;
     assert_eq!(rules(&fixture).await.len(), 3);
-    grants::settle(&caller, OWNER, &[]).await.expect("settles");
-    grants::settle(&caller, other, &[]).await.expect("settles");
+    grant_these(&fixture, OWNER, &[]).await;
+    grant_these(&fixture, other, &[]).await;
     let left = rules(&fixture).await;
     assert_eq!(left.len(), 1, "the person's own rule stays: {left:?}");
     assert_eq!(left[0].terms.tool, "exec");

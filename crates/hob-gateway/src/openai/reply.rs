@@ -140,7 +140,7 @@ fn is_limit(cause: Cause) -> bool {
 fn failure(cause: Cause, message: Option<&str>) -> Fault {
     let say = |otherwise: &str| message.unwrap_or(otherwise).to_owned();
     match cause {
-        Cause::MoneyLimit => Fault::over_budget(say("A budget is used up.")),
+        Cause::MoneyLimit | Cause::Budget => Fault::over_budget(say("A budget is used up.")),
         Cause::Denied => Fault::new(
             StatusCode::FORBIDDEN,
             "permission_error",

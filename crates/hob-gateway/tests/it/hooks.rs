@@ -78,6 +78,8 @@ fn slot(name: String) -> Slot {
         exit_code: None,
         output: Some("of the job".to_owned()),
         cost: Cost::default(),
+        denied_calls: 0,
+        failed_calls: 0,
         attempt: 0,
         started_at: None,
         ended_at: None,

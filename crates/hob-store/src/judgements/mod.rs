@@ -1,16 +1,18 @@
 //! What is allowed and denied: stored rules, and the hash-chained record of every decision.
 //!
 //! - `words`: what callers say and are told
-//! - `rules`: the stored rules
+//! - `rules`: the stored rules; `granted`: those of loops and jobs
 //! - `audit`: the record
 //!
 //! Invariants: a decision, the event that tells of it, the rule that came of it and its entry in
 //! the record are one transaction; entries are only ever added, one after the other, by the writer.
 
 pub(crate) mod audit;
+pub(crate) mod granted;
 mod rules;
 mod words;
 
+pub use granted::RuleChange;
 pub(crate) use rules::end_session;
 pub use words::{Judgement, KeptRule, NewEntry, NewRule};
 
@@ -107,6 +109,24 @@ impl Store {
         };
         self.read(move |sql| rules::list(sql, &filter, now_ms))
             .await
+    }
+
+    /// The rules that a room made for its loops or jobs, in the order they were made; with
+    /// `sessions` only those for them.
+    pub async fn rules_made_by(
+        &self,
+        room: &str,
+        sessions: Option<&str>,
+    ) -> Result<Vec<Rule>, StoreError> {
+        let (room, sessions) = (room.to_owned(), sessions.map(str::to_owned));
+        self.read(move |sql| granted::made_by(sql, &room, sessions.as_deref()))
+            .await
+    }
+
+    /// Rises with each commit that changed rules together with a loop or a job: whoever holds the
+    /// rules in memory reads them again.
+    pub fn rules_version(&self) -> u64 {
+        self.shared().rules_version()
     }
 
     /// Removes the rules of a run that is over; answers how many there were.

@@ -60,16 +60,7 @@ pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble>
             return Ok(Planned::Repeat(Box::new(found)));
         }
     }
-    let kept: u64 = batch
-        .sql
-        .prepare_cached("SELECT count(*) FROM rules")?
-        .query_row([], |row| number(row, 0))?;
-    if kept >= RULES_MAX {
-        return Err(StoreError::Conflict(format!(
-            "There are {RULES_MAX} rules already; remove some that are no longer used."
-        ))
-        .into());
-    }
+    check_room(batch)?;
     let session = match (new.terms.scope, &new.terms.session_key) {
         (Reach::Session, Some(key)) => {
             let named = SessionRef::parse(key);
@@ -83,6 +74,21 @@ pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble>
         _ => None,
     };
     Ok(Planned::New { session })
+}
+
+/// Refuses one more rule when there are too many.
+pub(super) fn check_room(batch: &Batch<'_>) -> Result<(), Trouble> {
+    let kept: u64 = batch
+        .sql
+        .prepare_cached("SELECT count(*) FROM rules")?
+        .query_row([], |row| number(row, 0))?;
+    if kept >= RULES_MAX {
+        return Err(StoreError::Conflict(format!(
+            "There are {RULES_MAX} rules already; remove some that are no longer used."
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 pub(super) fn insert(
@@ -155,11 +161,27 @@ pub(super) fn find(sql: &Connection, id: &str) -> Result<Rule, Trouble> {
     Ok(found.swap_remove(0).rule)
 }
 
-pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<()> {
+/// Removes a rule; false when there is none.
+pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<bool> {
     let mut delete = batch
         .sql
         .prepare_cached("DELETE FROM rules WHERE id = ?1")?;
-    delete.execute([id]).map(drop)
+    Ok(delete.execute([id])? > 0)
+}
+
+/// The rules that somebody made, in the order they were made; with `sessions` only those whose
+/// pattern of sessions is this one.
+pub(crate) fn made_by(
+    sql: &Connection,
+    by: &str,
+    sessions: Option<&str>,
+) -> Result<Vec<Rule>, Trouble> {
+    let mut select = sql.prepare_cached(&format!(
+        "{SELECT} WHERE r.created_by = ?1
+         AND (?2 IS NULL OR json_extract(r.terms, '$.sessions') = ?2) ORDER BY r.row_id"
+    ))?;
+    let found = select.query_map((by, sessions), |row| Ok(from_row(row)?.rule))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// Removes the rules of a run that is over.

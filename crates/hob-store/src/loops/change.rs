@@ -6,6 +6,7 @@ use super::row;
 use super::words::{Kind, Mode, NewLoop, Started, WhichStart};
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
+use crate::judgements::granted;
 use crate::value::int;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{LoopConfig, LoopEnd, LoopPhase};
@@ -45,8 +46,9 @@ pub(super) fn create(batch: &mut Batch<'_>, new: &NewLoop, config: &str) -> Resu
             memory::put(batch, (row_id, kind, 1), text, &new.by)?;
         }
     }
+    granted::apply(batch, &new.rules)?;
     let made = row::expect(batch.sql, &new.name)?;
-    Ok(payload::log_config(batch, &made)?)
+    payload::log_config(batch, &made)
 }
 
 pub(super) fn update(
@@ -61,7 +63,7 @@ pub(super) fn update(
         .prepare_cached("UPDATE loops SET config = ?2, updated_at = ?3 WHERE row_id = ?1")?
         .execute((found.row_id, json, int(batch.now_ms)))?;
     found.config = config.clone();
-    Ok(payload::log_config(batch, &found)?)
+    payload::log_config(batch, &found)
 }
 
 pub(super) fn start(
@@ -96,7 +98,7 @@ pub(super) fn start(
         )?
         .execute((found.row_id, row::mode_word(mode), key))?;
     (found.mode, found.errors, found.next_at) = (mode, 0, None);
-    payload::log_state(batch, &found, LoopPhase::Idle, Cost::default())?;
+    payload::log_state(batch, &found, LoopPhase::Idle, Cost::default(), None)?;
     Ok(Started::Now {
         iteration: found.iteration,
     })
@@ -115,7 +117,7 @@ pub(super) fn end(
     note_end(batch, found.row_id, end)?;
     (found.mode, found.next_at) = (Mode::Idle, None);
     let cost = found.cost;
-    payload::log_state(batch, &found, LoopPhase::Idle, cost)?;
+    payload::log_state(batch, &found, LoopPhase::Idle, cost, None)?;
     Ok(payload::log_stopped(batch, &found, end, message)?)
 }
 

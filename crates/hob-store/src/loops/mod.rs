@@ -8,8 +8,8 @@
 //! - `read`: lists and histories; prompt and answer come from the runs
 //! - `payload`: events, and those that are rebuilt from runs
 //!
-//! Invariants: an iteration's number is given once; every change and its events are one
-//! transaction; the working memory is cleared only if it is still what the iteration was shown;
+//! Invariants: an iteration's number is given once; every change, the loop's rules and its events
+//! are one transaction, and the rules alone say what a loop was granted; the working memory is cleared only if it is still what the iteration was shown;
 //! nothing of a prompt or an answer is stored a second time.
 
 mod change;
@@ -26,6 +26,7 @@ pub use words::{
 };
 
 use crate::error::StoreError;
+use crate::judgements::{RuleChange, granted};
 use crate::rules;
 use crate::store::{Store, to_json};
 use hob_wire::RunId;
@@ -39,20 +40,28 @@ const HISTORY_ROWS: u32 = 50;
 const EARLIER_MAX: u32 = 100;
 
 impl Store {
-    /// Makes a loop; one that is there already is a conflict.
+    /// Makes a loop with its rules; one that is there already is a conflict.
     pub async fn create_loop(&self, new: NewLoop) -> Result<(), StoreError> {
-        let config = to_json(&new.config)?;
+        let config = config_json(&new.config)?;
+        let rules = granted::check(&new.rules)?;
         check_text(&new.persistent)?;
         check_text(&new.working)?;
-        let bytes = config.len() + new.persistent.len() + new.working.len();
+        let bytes = rules + config.len() + new.persistent.len() + new.working.len();
         self.write(bytes, move |batch| change::create(batch, &new, &config))
             .await
     }
 
-    /// Changes the settings of a loop.
-    pub async fn update_loop(&self, name: &str, config: LoopConfig) -> Result<(), StoreError> {
-        let (name, json) = (name.to_owned(), to_json(&config)?);
-        self.write(json.len(), move |batch| {
+    /// Changes the settings of a loop, and its rules.
+    pub async fn update_loop(
+        &self,
+        name: &str,
+        config: LoopConfig,
+        rules: Vec<RuleChange>,
+    ) -> Result<(), StoreError> {
+        let (name, json) = (name.to_owned(), config_json(&config)?);
+        let bytes = json.len() + granted::check(&rules)?;
+        self.write(bytes, move |batch| {
+            granted::apply(batch, &rules)?;
             change::update(batch, &name, &config, &json)
         })
         .await
@@ -81,11 +90,15 @@ impl Store {
             .await
     }
 
-    /// Deletes a loop that does not run and whose history was dropped.
-    pub async fn delete_loop(&self, name: &str) -> Result<(), StoreError> {
+    /// Deletes a loop that does not run and whose history was dropped, with its rules.
+    pub async fn delete_loop(&self, name: &str, rules: Vec<RuleChange>) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.write(0, move |batch| remove::delete(batch, &name))
-            .await
+        let bytes = granted::check(&rules)?;
+        self.write(bytes, move |batch| {
+            remove::delete(batch, &name)?;
+            granted::apply(batch, &rules)
+        })
+        .await
     }
 
     /// Drops a few of the oldest iterations with their sessions, as long as more than `keep` are
@@ -162,7 +175,14 @@ impl Store {
     /// The row of a loop, for who runs it; none when there is no such loop.
     pub async fn loop_row(&self, name: &str) -> Result<Option<LoopRow>, StoreError> {
         let name = name.to_owned();
-        self.read(move |sql| Ok(row::find(sql, &name)?)).await
+        self.read(move |sql| {
+            let mut found = row::find(sql, &name)?;
+            if let Some(found) = &mut found {
+                found.config.grants = row::grants(sql, &name)?;
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// Every loop by name, without memories and answers.
@@ -208,6 +228,16 @@ impl Store {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The settings as they are kept: without what the loop was granted, which the rules say.
+fn config_json(config: &LoopConfig) -> Result<String, StoreError> {
+    if config.grants.is_empty() {
+        return to_json(config);
+    }
+    let mut kept = config.clone();
+    kept.grants.clear();
+    to_json(&kept)
 }
 
 fn check_text(text: &str) -> Result<(), StoreError> {

@@ -1,16 +1,18 @@
 //! Events about loops. Those that carry a prompt or an answer are not stored: the run has both, and
 //! its session's key has the loop's name and the number.
 
+use super::row;
 use super::words::{LoopRow, Mode};
 use crate::batch::Batch;
+use crate::error::Trouble;
 use crate::events::{Kept, Place, SessionFace, encode};
 use bytes::Bytes;
 use hob_bus::NewEvent;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::loops::{
-    EVENTS, KIND, LoopConfigured, LoopConfiguredPayload, LoopEnd, LoopPhase, LoopPrompt,
-    LoopPromptPayload, LoopResponse, LoopResponsePayload, LoopStateChanged, LoopStatePayload,
-    LoopStopped, LoopStoppedPayload,
+    EVENTS, KIND, LoopConfig, LoopConfigured, LoopConfiguredPayload, LoopEnd, LoopPhase,
+    LoopPrompt, LoopPromptPayload, LoopResponse, LoopResponsePayload, LoopStateChanged,
+    LoopStatePayload, LoopStopped, LoopStoppedPayload, WorkOutcome,
 };
 use hob_wire::{RunId, Topic};
 use std::sync::{Arc, LazyLock};
@@ -75,22 +77,28 @@ pub(super) fn log_of_run<T: Topic>(
     batch.log(event, place).map(drop)
 }
 
-pub(super) fn log_config(batch: &mut Batch<'_>, row: &LoopRow) -> rusqlite::Result<()> {
-    batch.tell::<LoopConfigured>(&LoopConfiguredPayload {
+pub(super) fn log_config(batch: &mut Batch<'_>, row: &LoopRow) -> Result<(), Trouble> {
+    let config = LoopConfig {
+        grants: row::grants(batch.sql, &row.name)?,
+        ..row.config.clone()
+    };
+    Ok(batch.tell::<LoopConfigured>(&LoopConfiguredPayload {
         name: row.name.clone(),
-        config: row.config.clone(),
+        config,
         persistent: row.persistent,
         working: row.working,
-    })
+    })?)
 }
 
-/// Logs what a loop is doing now.
+/// Logs what a loop is doing now, and how the iteration went that just ended.
 pub(super) fn log_state(
     batch: &mut Batch<'_>,
     row: &LoopRow,
     phase: LoopPhase,
     cost: Cost,
+    ended: Option<(WorkOutcome, Option<&str>)>,
 ) -> rusqlite::Result<()> {
+    let message = ended.and_then(|(_, message)| message);
     batch.tell::<LoopStateChanged>(&LoopStatePayload {
         name: row.name.clone(),
         running: row.mode != Mode::Idle,
@@ -98,6 +106,8 @@ pub(super) fn log_state(
         iteration: row.iteration,
         next_at: row.next_at,
         errors: row.errors,
+        outcome: ended.map(|(outcome, _)| outcome),
+        message: message.map(str::to_owned),
         cost,
     })
 }

@@ -8,7 +8,7 @@ use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::RunId;
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::agent::Cost;
-use hob_wire::rooms::loops::{Iteration, Iterations, Loop, LoopPhase, LoopState};
+use hob_wire::rooms::loops::{Iteration, Iterations, Loop, LoopPhase, LoopState, WorkOutcome};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 pub(super) fn get(sql: &Connection, name: &str) -> Result<Loop, Trouble> {
@@ -18,28 +18,38 @@ pub(super) fn get(sql: &Connection, name: &str) -> Result<Loop, Trouble> {
     let mut state = state(&found);
     state.last_response = last_response(sql, found.row_id)?;
     state.run_id = last_run(sql, &found)?;
-    Ok(Loop {
+    state.outcome = last_outcome(sql, &found)?;
+    let grants = row::grants(sql, name)?;
+    let mut shown = Loop {
         state,
         persistent,
         working,
         ..bare(found)
-    })
+    };
+    shown.config.grants = grants;
+    Ok(shown)
 }
 
 pub(super) fn list(sql: &Connection) -> Result<Vec<Loop>, Trouble> {
     let columns = row::COLUMNS;
     let mut select = sql.prepare_cached(&format!("SELECT {columns} FROM loops ORDER BY name"))?;
     let rows = select.query_map([], row::from_row)?;
-    let show = |found: LoopRow| {
+    let mut grants = row::all_grants(sql)?;
+    let mut loops = Vec::new();
+    for found in rows {
+        let found = found?;
         let mut state = state(&found);
         state.monitor = None;
-        Loop {
+        state.outcome = last_outcome(sql, &found)?;
+        let granted = grants.remove(&row::sessions(&found.name));
+        let mut shown = Loop {
             state,
             ..bare(found)
-        }
-    };
-    let loops: Result<Vec<Loop>, _> = rows.map(|found| found.map(show)).collect();
-    Ok(loops?)
+        };
+        shown.config.grants = granted.unwrap_or_default();
+        loops.push(shown);
+    }
+    Ok(loops)
 }
 
 pub(super) fn awake(sql: &Connection) -> Result<Vec<String>, Trouble> {
@@ -83,6 +93,18 @@ pub(super) fn last_response(sql: &Connection, row_id: i64) -> rusqlite::Result<O
     .optional()
 }
 
+/// How the last iteration went that is over.
+fn last_outcome(sql: &Connection, found: &LoopRow) -> rusqlite::Result<Option<WorkOutcome>> {
+    let mut select = sql.prepare_cached(
+        "SELECT outcome FROM iterations WHERE loop = ?1 AND number <= ?2 AND ended_at IS NOT NULL
+         ORDER BY number DESC LIMIT 1",
+    )?;
+    let outcome: Option<Option<String>> = select
+        .query_row((found.row_id, found.iteration), |row| row.get(0))
+        .optional()?;
+    outcome.flatten().as_deref().map(row::word_of).transpose()
+}
+
 fn last_run(sql: &Connection, found: &LoopRow) -> rusqlite::Result<Option<RunId>> {
     let mut select =
         sql.prepare_cached("SELECT run FROM iterations WHERE loop = ?1 AND number = ?2")?;
@@ -101,7 +123,8 @@ pub(super) fn history(
     let found = row::expect(sql, name)?;
     let mut select = sql.prepare_cached(
         "SELECT i.number, i.run, i.started_at, i.ended_at, i.success, i.cause, i.message,
-                t.task, r.text, r.state, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls
+                t.task, r.text, r.state, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls,
+                i.outcome, i.denied_calls, i.failed_calls
          FROM iterations i
          LEFT JOIN runs r ON r.id = i.run
          LEFT JOIN run_tasks t ON t.run = r.row_id
@@ -130,6 +153,7 @@ fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<Iteration> {
     let number_of: u32 = row.get(0)?;
     let run = optional_uuid(row, 1)?.map(RunId);
     let cause = row.get_ref(5)?.as_str_or_null()?.map(row::word_of);
+    let outcome = row.get_ref(14)?.as_str_or_null()?.map(row::word_of);
     let is_done = row.get_ref(9)?.as_str_or_null()? == Some("done");
     let cost = if run.is_some() && is_done {
         Cost {
@@ -148,8 +172,11 @@ fn iteration(row: &Row<'_>, name: &str) -> rusqlite::Result<Iteration> {
         prompt: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
         response: row.get::<_, Option<String>>(8)?.filter(|_| is_done),
         success: row.get(4)?,
+        outcome: outcome.transpose()?,
         cause: cause.transpose()?,
         message: row.get(6)?,
+        denied_calls: row.get(15)?,
+        failed_calls: row.get(16)?,
         cost,
         started_at: number(row, 2)?,
         ended_at: optional_number(row, 3)?,
@@ -192,6 +219,7 @@ fn state(found: &LoopRow) -> LoopState {
         monitor: found.monitor.clone(),
         errors: found.errors,
         last_error: found.last_error.clone(),
+        outcome: None,
         stopped: found.stopped,
         cost: found.cost,
     }

@@ -122,7 +122,8 @@ pub(super) fn end(batch: &mut Batch<'_>, ended: &Ended) -> Result<(), Trouble> {
         Some(_) => LoopPhase::Idle,
         None => LoopPhase::Sleep,
     };
-    payload::log_state(batch, &found, phase, ended.cost)?;
+    let just_ended = Some((ended.outcome, ended.message.as_deref()));
+    payload::log_state(batch, &found, phase, ended.cost, just_ended)?;
     if is_cleared {
         payload::log_config(batch, &found)?;
     }
@@ -164,7 +165,8 @@ fn note(batch: &Batch<'_>, found: &LoopRow, ended: &Ended) -> Result<(), Trouble
     batch
         .sql
         .prepare_cached(
-            "UPDATE iterations SET ended_at = ?3, success = ?4, cause = ?5, message = ?6
+            "UPDATE iterations SET ended_at = ?3, success = ?4, cause = ?5, message = ?6,
+             outcome = ?7, denied_calls = ?8, failed_calls = ?9
              WHERE loop = ?1 AND number = ?2",
         )?
         .execute((
@@ -174,8 +176,12 @@ fn note(batch: &Batch<'_>, found: &LoopRow, ended: &Ended) -> Result<(), Trouble
             ended.success,
             cause,
             &ended.message,
+            row::word(&ended.outcome)?,
+            ended.denied_calls,
+            ended.failed_calls,
         ))?;
-    let last_error = ended.message.as_ref().filter(|_| ended.told);
+    let is_error = ended.told && !ended.success;
+    let last_error = ended.message.as_ref().filter(|_| is_error);
     batch
         .sql
         .prepare_cached(

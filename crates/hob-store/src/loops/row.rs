@@ -2,15 +2,45 @@
 
 use super::words::{LoopRow, Mode};
 use crate::error::{StoreError, Trouble};
+use crate::judgements::granted;
 use crate::value::{number, optional_number};
+use hob_wire::rooms::loops::{KIND, LoopConfig};
+use hob_wire::schedule::GrantView;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 
 /// The columns of [`from_row`], in its order.
 pub(super) const COLUMNS: &str = "row_id, name, config, created_at, updated_at, mode, once_key,
     iteration, since_start, errors, last_error, stopped, next_at, monitor, cost, persistent, working";
+
+/// The room that makes the rules of loops.
+const ROOM: &str = "loops";
+
+/// What a loop was granted: its stored rules.
+pub(super) fn grants(sql: &Connection, name: &str) -> Result<Vec<GrantView>, Trouble> {
+    let rules = granted::made_by(sql, ROOM, Some(&sessions(name)))?;
+    Ok(rules.into_iter().map(granted::grant).collect())
+}
+
+/// What each loop was granted, by the sessions its rules are for.
+pub(super) fn all_grants(sql: &Connection) -> Result<BTreeMap<String, Vec<GrantView>>, Trouble> {
+    let mut grants: BTreeMap<String, Vec<GrantView>> = BTreeMap::new();
+    for mut rule in granted::made_by(sql, ROOM, None)? {
+        if let Some(sessions) = rule.terms.sessions.take() {
+            let of_loop = grants.entry(sessions).or_default();
+            of_loop.push(granted::grant(rule));
+        }
+    }
+    Ok(grants)
+}
+
+/// The sessions that the rules of a loop are for.
+pub(super) fn sessions(name: &str) -> String {
+    format!("{KIND}:{name}:*")
+}
 
 pub(super) fn find(sql: &Connection, name: &str) -> rusqlite::Result<Option<LoopRow>> {
     sql.prepare_cached(&format!("SELECT {COLUMNS} FROM loops WHERE name = ?1"))?
@@ -34,7 +64,11 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<LoopRow> {
     Ok(LoopRow {
         row_id: row.get(0)?,
         name: row.get(1)?,
-        config: json(row.get_ref(2)?.as_str()?)?,
+        config: LoopConfig {
+            // Loops of former versions have a list of their own; the stored rules count.
+            grants: Vec::new(),
+            ..json(row.get_ref(2)?.as_str()?)?
+        },
         created_at: number(row, 3)?,
         updated_at: number(row, 4)?,
         mode: mode_of(row.get_ref(5)?.as_str()?),

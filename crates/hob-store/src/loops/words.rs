@@ -1,8 +1,9 @@
 //! What callers say about loops, and what they are told.
 
+use crate::judgements::RuleChange;
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{Cause, Cost};
-use hob_wire::rooms::loops::{LoopConfig, LoopEnd, MonitorOutput};
+use hob_wire::rooms::loops::{LoopConfig, LoopEnd, MonitorOutput, WorkOutcome};
 
 /// A loop to be made.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct NewLoop {
     pub working: String,
     /// Who makes it.
     pub by: String,
+    /// The rules it gets.
+    pub rules: Vec<RuleChange>,
 }
 
 /// Whether a loop is to run.
@@ -92,9 +95,13 @@ pub struct Ended {
     pub name: String,
     pub number: u32,
     pub success: bool,
+    pub outcome: WorkOutcome,
     pub cause: Option<Cause>,
-    /// Why it failed.
+    /// Why it failed, or what was denied.
     pub message: Option<String>,
+    /// Calls of its run that were denied, and that failed.
+    pub denied_calls: u32,
+    pub failed_calls: u32,
     /// Whether the failure is told as one; a person who stops a loop knows.
     pub told: bool,
     /// Failures in a row, with this one.

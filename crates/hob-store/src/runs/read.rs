@@ -184,9 +184,14 @@ pub(crate) fn stats(sql: &Connection) -> Result<RunStats, Trouble> {
     let mut select = sql.prepare_cached(LIVE_STATES)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        match row.get::<_, String>(0)?.as_str() {
-            "queued" => stats.queued += number(row, 1)?,
-            _ => stats.active += number(row, 1)?,
+        let (state, count) = (row.get::<_, String>(0)?, number(row, 1)?);
+        match state.as_str() {
+            "queued" => stats.queued += count,
+            "waiting" | "in-doubt" | "paused" => {
+                stats.active += count;
+                stats.waiting += count;
+            }
+            _ => stats.active += count,
         }
     }
     Ok(stats)

@@ -252,6 +252,8 @@ pub struct RunStats {
     pub runs: u64,
     /// Begun and not ended.
     pub active: u64,
+    /// Of those the ones that wait for a person.
+    pub waiting: u64,
     pub queued: u64,
     /// Of the whole ledger.
     pub cost: Cost,

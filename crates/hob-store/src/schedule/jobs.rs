@@ -3,6 +3,7 @@
 use super::words::JobRow;
 use crate::batch::Batch;
 use crate::error::{StoreError, Trouble};
+use crate::judgements::{RuleChange, granted};
 use crate::store::to_json;
 use crate::value::int;
 use hob_wire::limits::MESSAGE_BYTES_MAX;
@@ -13,17 +14,31 @@ use rusqlite::OptionalExtension;
 const JOBS_MAX: u64 = 20_000;
 
 /// Refuses what is out of bounds; answers how much there is to write.
-pub(super) fn check(job: &JobRow) -> Result<usize, StoreError> {
-    let bytes = to_json(&job.terms)?.len();
+pub(super) fn check(job: &JobRow, rules: &[RuleChange]) -> Result<usize, StoreError> {
+    let bytes = terms(job)?.len();
     if bytes > MESSAGE_BYTES_MAX {
         return Err(StoreError::Invalid(format!(
             "A job takes at most {MESSAGE_BYTES_MAX} bytes."
         )));
     }
-    Ok(bytes)
+    Ok(bytes + granted::check(rules)?)
 }
 
-pub(super) fn insert(batch: &mut Batch<'_>, job: &JobRow) -> Result<(), Trouble> {
+/// The terms as they are kept: without what the job was granted, which the rules say.
+fn terms(job: &JobRow) -> Result<String, StoreError> {
+    if job.terms.grants.is_empty() {
+        return to_json(&job.terms);
+    }
+    let mut kept = job.terms.clone();
+    kept.grants.clear();
+    to_json(&kept)
+}
+
+pub(super) fn insert(
+    batch: &mut Batch<'_>,
+    job: &JobRow,
+    rules: &[RuleChange],
+) -> Result<(), Trouble> {
     let kept: u64 = batch
         .sql
         .prepare_cached("SELECT count(*) FROM jobs")?
@@ -33,11 +48,10 @@ pub(super) fn insert(batch: &mut Batch<'_>, job: &JobRow) -> Result<(), Trouble>
         return Err(StoreError::Conflict(message).into());
     }
     check_name(batch, job)?;
-    let terms = to_json(&job.terms)?;
     batch.sql.prepare_cached(INSERT)?.execute((
         &job.id,
         &job.terms.name,
-        terms,
+        terms(job)?,
         job.enabled,
         int(job.cursor_ms),
         job.failures,
@@ -46,6 +60,7 @@ pub(super) fn insert(batch: &mut Batch<'_>, job: &JobRow) -> Result<(), Trouble>
         int(job.created_at),
         int(job.updated_at),
     ))?;
+    granted::apply(batch, rules)?;
     tell(batch, job, CronChange::Added)
 }
 
@@ -54,15 +69,14 @@ pub(super) fn insert(batch: &mut Batch<'_>, job: &JobRow) -> Result<(), Trouble>
 pub(super) fn update(
     batch: &mut Batch<'_>,
     job: &JobRow,
-    change: CronChange,
-    anew: bool,
+    rules: &[RuleChange],
+    change: Change,
 ) -> Result<(), Trouble> {
     check_name(batch, job)?;
-    let terms = to_json(&job.terms)?;
     let changed = batch.sql.prepare_cached(UPDATE)?.execute((
         &job.id,
         &job.terms.name,
-        terms,
+        terms(job)?,
         job.enabled,
         &job.nonce,
         int(job.updated_at),
@@ -70,7 +84,7 @@ pub(super) fn update(
     if changed == 0 {
         return Err(missing(&job.terms.name).into());
     }
-    if anew {
+    if change.anew {
         batch
             .sql
             .prepare_cached(
@@ -78,10 +92,19 @@ pub(super) fn update(
             )?
             .execute((&job.id, int(job.cursor_ms)))?;
     }
-    tell(batch, job, change)
+    granted::apply(batch, rules)?;
+    tell(batch, job, change.told)
 }
 
-pub(super) fn remove(batch: &mut Batch<'_>, id: &str) -> Result<(), Trouble> {
+/// A change of a job as its event tells it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    pub(super) told: CronChange,
+    /// Its cursor is the row's from now on, and its failures are forgotten.
+    pub(super) anew: bool,
+}
+
+pub(super) fn remove(batch: &mut Batch<'_>, id: &str, rules: &[RuleChange]) -> Result<(), Trouble> {
     let found: Option<(i64, String)> = batch
         .sql
         .prepare_cached("SELECT row_id, name FROM jobs WHERE id = ?1")?
@@ -96,6 +119,7 @@ pub(super) fn remove(batch: &mut Batch<'_>, id: &str) -> Result<(), Trouble> {
         .sql
         .prepare_cached("DELETE FROM jobs WHERE row_id = ?1")?
         .execute([row])?;
+    granted::apply(batch, rules)?;
     changed(batch, id, &name, CronChange::Removed)
 }
 

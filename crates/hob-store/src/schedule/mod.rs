@@ -3,7 +3,8 @@
 //! - `words`: what callers say and are told
 //! - `jobs`: the jobs; `slots`: opening, beginning and ending slots; `read`: looking at both
 //!
-//! Invariants: a slot is unique by its job and key, so that deciding twice makes one; the slots of
+//! Invariants: a job and its rules change in one transaction, and the rules alone say what it was
+//! granted; a slot is unique by its job and key, so that deciding twice makes one; the slots of
 //! a decision, the cursor they move and the events that tell of them are one transaction; so are a
 //! slot's outcome, the failures it counts for and its event.
 
@@ -15,6 +16,7 @@ mod words;
 pub use words::{JobRow, NewSlot, Opened, Opening, SlotEnd, SlotRow};
 
 use crate::error::StoreError;
+use crate::judgements::{RuleChange, granted};
 use crate::rules;
 use crate::store::Store;
 use hob_wire::RunId;
@@ -28,30 +30,36 @@ const JOBS_A_READ: usize = 512;
 pub const SLOTS_OPENED_MAX: usize = 1_024;
 
 impl Store {
-    /// Keeps a new job; its name must be free.
-    pub async fn add_job(&self, job: JobRow) -> Result<(), StoreError> {
-        let bytes = jobs::check(&job)?;
-        self.write(bytes, move |batch| jobs::insert(batch, &job))
+    /// Keeps a new job with its rules; its name must be free.
+    pub async fn add_job(&self, job: JobRow, rules: Vec<RuleChange>) -> Result<(), StoreError> {
+        let bytes = jobs::check(&job, &rules)?;
+        self.write(bytes, move |batch| jobs::insert(batch, &job, &rules))
             .await
     }
 
-    /// Keeps what a person says of a job now. With `anew` its cursor is the row's, and its
-    /// failures are forgotten.
+    /// Keeps what a person says of a job now, and changes its rules. With `anew` its cursor is the
+    /// row's, and its failures are forgotten.
     pub async fn update_job(
         &self,
         job: JobRow,
+        rules: Vec<RuleChange>,
         change: CronChange,
         anew: bool,
     ) -> Result<(), StoreError> {
-        let bytes = jobs::check(&job)?;
-        self.write(bytes, move |batch| jobs::update(batch, &job, change, anew))
-            .await
+        let bytes = jobs::check(&job, &rules)?;
+        let change = jobs::Change { told: change, anew };
+        self.write(bytes, move |batch| {
+            jobs::update(batch, &job, &rules, change)
+        })
+        .await
     }
 
-    /// Removes a job with its slots.
-    pub async fn remove_job(&self, id: &str) -> Result<(), StoreError> {
+    /// Removes a job with its slots and its rules.
+    pub async fn remove_job(&self, id: &str, rules: Vec<RuleChange>) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(0, move |batch| jobs::remove(batch, &id)).await
+        let bytes = granted::check(&rules)?;
+        self.write(bytes, move |batch| jobs::remove(batch, &id, &rules))
+            .await
     }
 
     /// Every job, by name.

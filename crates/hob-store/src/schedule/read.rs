@@ -6,7 +6,7 @@ use crate::error::Trouble;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::RunId;
 use hob_wire::limits::PAGE_BYTES_MAX;
-use hob_wire::rooms::cron::{Slot, SlotOrigin, SlotState, Slots};
+use hob_wire::rooms::cron::{JobTerms, Slot, SlotOrigin, SlotState, Slots};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A slot with its job; `slot_row` reads it.
 pub(super) const SLOT: &str = "SELECT s.number, j.id, j.name, s.due_at, s.origin, s.state,
      s.reason, s.stands_for, s.session_key, s.run, s.exit_code, s.output, s.cost, s.attempt,
-     s.started_at, s.ended_at, s.key, s.begin_at, s.task
+     s.started_at, s.ended_at, s.key, s.begin_at, s.task, s.denied_calls, s.failed_calls
      FROM slots s JOIN jobs j ON j.row_id = s.job";
 
 const ORIGINS: [(SlotOrigin, &str); 3] = [
@@ -23,10 +23,12 @@ const ORIGINS: [(SlotOrigin, &str); 3] = [
     (SlotOrigin::Webhook, "webhook"),
 ];
 
-const STATES: [(SlotState, &str); 7] = [
+const STATES: [(SlotState, &str); 9] = [
     (SlotState::Due, "due"),
     (SlotState::Running, "running"),
     (SlotState::Ran, "ran"),
+    (SlotState::RanWithDenials, "ran_with_denials"),
+    (SlotState::RanWithFailures, "ran_with_failures"),
     (SlotState::Failed, "failed"),
     (SlotState::Skipped, "skipped"),
     (SlotState::Missed, "missed"),
@@ -68,9 +70,12 @@ pub(super) fn jobs(
     )?;
     let found = select.query_map((after.unwrap_or(""), int(rows as u64)), |row| {
         let terms = serde_json::from_str(row.get_ref(1)?.as_str()?);
+        let mut terms: JobTerms = terms.map_err(|error| FromSqlError::Other(Box::new(error)))?;
+        // Jobs of former versions have a list of their own; the stored rules count.
+        terms.grants.clear();
         Ok(JobRow {
             id: row.get(0)?,
-            terms: terms.map_err(|error| FromSqlError::Other(Box::new(error)))?,
+            terms,
             enabled: row.get(2)?,
             cursor_ms: number(row, 3)?,
             failures: row.get(4)?,
@@ -170,6 +175,8 @@ pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
             exit_code: row.get(10)?,
             output: row.get(11)?,
             cost: cost.unwrap_or_default(),
+            denied_calls: row.get(19)?,
+            failed_calls: row.get(20)?,
             attempt: row.get(13)?,
             started_at: optional_number(row, 14)?,
             ended_at: optional_number(row, 15)?,

@@ -1,11 +1,13 @@
 //! Jobs and slots over a real database.
 
 use super::{JobRow, NewSlot, Opening, SlotEnd};
-use crate::{Store, StoreError, StoreOptions};
+use crate::{NewEntry, NewRule, RuleChange, Store, StoreError, StoreOptions};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_wire::rooms::agent::Cost;
 use hob_wire::rooms::cron::{CronChange, HistoryParams, JobTerms, SlotOrigin, SlotState};
+use hob_wire::rule::Terms;
+use hob_wire::work::{Reach, RuleDecision};
 
 const NOW: u64 = 1_800_000_000_000;
 
@@ -74,6 +76,8 @@ fn ended(number: u64, state: SlotState) -> SlotEnd {
         exit_code: Some(3),
         output: Some("said".to_owned()),
         cost: Cost::default(),
+        denied_calls: 0,
+        failed_calls: 0,
         failures: Some(1),
         given_up: None,
     }
@@ -88,7 +92,7 @@ async fn topics(store: &Store) -> Vec<String> {
 #[tokio::test]
 async fn a_slot_is_opened_once_and_has_one_outcome() {
     let (_folder, store, _) = house();
-    store.add_job(job("a")).await.unwrap();
+    store.add_job(job("a"), Vec::new()).await.unwrap();
     let due = NOW + 600_000;
     let open = || opening("a", due, vec![slot(due, SlotState::Due)]);
     let first = store.open_slots(open()).await.unwrap();
@@ -124,7 +128,7 @@ async fn a_slot_is_opened_once_and_has_one_outcome() {
 #[tokio::test]
 async fn a_call_that_comes_again_soon_is_the_same_and_later_another() {
     let (_folder, store, clock) = house();
-    store.add_job(job("a")).await.unwrap();
+    store.add_job(job("a"), Vec::new()).await.unwrap();
     let call = |due_ms| NewSlot {
         key: "id-7".to_owned(),
         same_within_ms: Some(300_000),
@@ -148,26 +152,28 @@ async fn a_call_that_comes_again_soon_is_the_same_and_later_another() {
 #[tokio::test]
 async fn names_are_unique_and_what_is_removed_is_gone() {
     let (_folder, store, _) = house();
-    store.add_job(job("a")).await.unwrap();
-    store.add_job(job("b")).await.unwrap();
+    store.add_job(job("a"), Vec::new()).await.unwrap();
+    store.add_job(job("b"), Vec::new()).await.unwrap();
     let taken = JobRow {
         id: "other".to_owned(),
         ..job("a")
     };
-    let refused = store.add_job(taken).await.unwrap_err();
+    let refused = store.add_job(taken, Vec::new()).await.unwrap_err();
     assert!(matches!(refused, StoreError::Conflict(_)));
     let renamed = JobRow {
         id: "id-a".to_owned(),
         ..job("b")
     };
-    let refused = store.update_job(renamed, CronChange::Updated, false).await;
+    let refused = store
+        .update_job(renamed, Vec::new(), CronChange::Updated, false)
+        .await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))));
     let open = opening("a", NOW + 1, vec![slot(NOW + 1, SlotState::Due)]);
     store.open_slots(open.clone()).await.unwrap();
-    store.remove_job("id-a").await.unwrap();
+    store.remove_job("id-a", Vec::new()).await.unwrap();
     assert!(store.live_slots().await.unwrap().is_empty());
     assert!(store.open_slots(open).await.unwrap().is_empty());
-    let gone = store.remove_job("id-a").await.unwrap_err();
+    let gone = store.remove_job("id-a", Vec::new()).await.unwrap_err();
     assert!(matches!(gone, StoreError::NotFound(_)));
     assert_eq!(store.all_jobs().await.unwrap().len(), 1);
 }
@@ -175,7 +181,7 @@ async fn names_are_unique_and_what_is_removed_is_gone() {
 #[tokio::test]
 async fn a_job_that_is_given_up_is_disabled_with_its_slot() {
     let (_folder, store, _) = house();
-    store.add_job(job("a")).await.unwrap();
+    store.add_job(job("a"), Vec::new()).await.unwrap();
     let open = opening("a", NOW + 1, vec![slot(NOW + 1, SlotState::Due)]);
     let number = store.open_slots(open).await.unwrap()[0].row.slot.number;
     let end = SlotEnd {
@@ -195,7 +201,7 @@ async fn a_job_that_is_given_up_is_disabled_with_its_slot() {
 #[tokio::test]
 async fn old_slots_go_and_the_living_stay() {
     let (_folder, store, clock) = house();
-    store.add_job(job("a")).await.unwrap();
+    store.add_job(job("a"), Vec::new()).await.unwrap();
     let mut due = NOW;
     let live = opening("a", NOW, vec![slot(due, SlotState::Due)]);
     store.open_slots(live).await.unwrap();
@@ -239,7 +245,8 @@ async fn old_slots_go_and_the_living_stay() {
 async fn ten_thousand_jobs_are_loaded_and_decided_together() {
     let (_folder, store, _) = house();
     for chunk in 0..20 {
-        let adding = (0..500).map(|index| store.add_job(job(&format!("j-{chunk:02}-{index:03}"))));
+        let adding = (0..500)
+            .map(|index| store.add_job(job(&format!("j-{chunk:02}-{index:03}")), Vec::new()));
         for added in futures_util::future::join_all(adding).await {
             added.unwrap();
         }
@@ -255,6 +262,88 @@ async fn ten_thousand_jobs_are_loaded_and_decided_together() {
         store.open_slots(openings.collect()).await.unwrap();
     }
     assert_eq!(store.live_slots().await.unwrap().len(), 10_000);
+}
+
+fn rule(id: &str, name: &str) -> NewRule {
+    NewRule {
+        id: id.to_owned(),
+        terms: Terms {
+            sessions: Some(format!("cron:{name}:*")),
+            kind: Some("cron".to_owned()),
+            ..Terms::new("exec", RuleDecision::Allow, Reach::Always)
+        },
+        created_by: "cron".to_owned(),
+        idempotency_key: None,
+    }
+}
+
+fn entry(act: &'static str) -> NewEntry {
+    NewEntry {
+        act,
+        by: "cron".to_owned(),
+        session_key: None,
+        run_id: None,
+        tool: Some("exec".to_owned()),
+        matter: serde_json::json!({}),
+    }
+}
+
+fn add(id: &str, name: &str) -> RuleChange {
+    RuleChange::Add {
+        rule: rule(id, name),
+        entry: entry("rule-added"),
+    }
+}
+
+#[tokio::test]
+async fn a_job_and_its_rules_are_one_write() {
+    let (_folder, store, _) = house();
+    let ids = async || {
+        let rules = store.rules_made_by("cron", None).await.unwrap();
+        rules.into_iter().map(|rule| rule.id).collect::<Vec<_>>()
+    };
+    let version = store.rules_version();
+    // The second rule cannot be written, so neither the job nor the first one is there.
+    let twice = vec![add("r1", "a"), add("r1", "a")];
+    store.add_job(job("a"), twice).await.unwrap_err();
+    assert!(store.all_jobs().await.unwrap().is_empty());
+    assert!(ids().await.is_empty());
+    let mut listed = job("a");
+    listed.terms.grants = vec![hob_wire::schedule::GrantView {
+        tool: "write".to_owned(),
+        matches: std::collections::BTreeMap::new(),
+        path: None,
+        host: None,
+    }];
+    store.add_job(listed, vec![add("r1", "a")]).await.unwrap();
+    assert!(store.rules_version() > version, "whoever holds rules hears");
+    let kept = store.all_jobs().await.unwrap();
+    assert!(kept[0].terms.grants.is_empty(), "the rules alone say it");
+    assert_eq!(ids().await, ["r1"]);
+    // A rule that somebody removed meanwhile is not handed over.
+    let hand_over = |id: &str, to: &str| RuleChange::Replace {
+        id: id.to_owned(),
+        removed: entry("rule-removed"),
+        rule: rule(to, "b"),
+        added: entry("rule-added"),
+    };
+    let renamed = JobRow {
+        terms: job("b").terms,
+        ..job("a")
+    };
+    let changes = vec![hand_over("r1", "r2"), hand_over("gone", "r3")];
+    let changed = store.update_job(renamed, changes, CronChange::Updated, false);
+    changed.await.unwrap();
+    assert_eq!(ids().await, ["r2"]);
+    let of_b = store.rules_made_by("cron", Some("cron:b:*")).await.unwrap();
+    assert_eq!(of_b.len(), 1);
+    let gone = RuleChange::Remove {
+        id: "r2".to_owned(),
+        entry: entry("rule-removed"),
+    };
+    store.remove_job("id-a", vec![gone]).await.unwrap();
+    assert!(ids().await.is_empty());
+    assert!(store.all_jobs().await.unwrap().is_empty());
 }
 
 /// Slots that each of these jobs has, in their order.
@@ -277,7 +366,7 @@ async fn every_job_of_a_rotation_is_trimmed() {
     for jobs in [1, 7, 10, 50, 64, 100] {
         let (_folder, store, clock) = house();
         for index in 0..jobs {
-            store.add_job(job(&format!("j-{index}"))).await.unwrap();
+            store.add_job(job(&format!("j-{index}")), Vec::new()).await.unwrap();
         }
         let round = |due_ms: u64| {
             let openings = (0..jobs).map(|index| Opening {
@@ -307,7 +396,7 @@ async fn the_bound_of_slots_holds_for_every_job() {
     const JOBS: usize = 10;
     let (_folder, store, _) = house();
     for index in 0..JOBS {
-        store.add_job(job(&format!("j-{index}"))).await.unwrap();
+        store.add_job(job(&format!("j-{index}")), Vec::new()).await.unwrap();
     }
     for block in 0..11_u64 {
         let turns = (0..100).flat_map(|turn| {

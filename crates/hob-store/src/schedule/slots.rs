@@ -104,6 +104,8 @@ fn open_one(batch: &mut Batch<'_>, of: &Of, new: &NewSlot) -> Result<Opened, Tro
         exit_code: None,
         output: None,
         cost: Cost::default(),
+        denied_calls: 0,
+        failed_calls: 0,
         attempt: 0,
         started_at: None,
         ended_at: is_over.then_some(batch.now_ms),
@@ -219,6 +221,8 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
         end.output,
         cost.transpose()?,
         int(batch.now_ms),
+        end.denied_calls,
+        end.failed_calls,
     ])?;
     // Removed with its job, or over already.
     if changed_rows == 0 {
@@ -255,5 +259,5 @@ const INSERT: &str = "INSERT INTO slots
       attempt)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)";
 const END: &str = "UPDATE slots SET state = ?2, reason = ?3, run = ifnull(?4, run),
-     exit_code = ?5, output = ?6, cost = ?7, ended_at = ?8
+     exit_code = ?5, output = ?6, cost = ?7, ended_at = ?8, denied_calls = ?9, failed_calls = ?10
      WHERE number = ?1 AND state IN ('due', 'running')";

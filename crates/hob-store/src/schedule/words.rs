@@ -85,6 +85,9 @@ pub struct SlotEnd {
     pub exit_code: Option<i32>,
     pub output: Option<String>,
     pub cost: Cost,
+    /// Calls of its run that were denied, and that failed.
+    pub denied_calls: u32,
+    pub failed_calls: u32,
     /// Failures in a row now; none leaves them as they are.
     pub failures: Option<u32>,
     /// Why the job is disabled with it.

@@ -8,7 +8,7 @@ use hob_store::{
 };
 use hob_wire::RunId;
 use hob_wire::rooms::agent::{Cost, RunState};
-use hob_wire::rooms::loops::{HistoryParams, LoopConfig, LoopEnd, MonitorOutput};
+use hob_wire::rooms::loops::{HistoryParams, LoopConfig, LoopEnd, MonitorOutput, WorkOutcome};
 
 async fn make(store: &Open, name: &str) {
     let new = NewLoop {
@@ -17,6 +17,7 @@ async fn make(store: &Open, name: &str) {
         persistent: String::new(),
         working: "once".to_owned(),
         by: "me".to_owned(),
+        rules: Vec::new(),
     };
     store.create_loop(new).await.unwrap();
 }
@@ -26,8 +27,15 @@ fn ended(number: u32, success: bool, end: Option<LoopEnd>) -> Ended {
         name: "l".to_owned(),
         number,
         success,
+        outcome: if success {
+            WorkOutcome::Ran
+        } else {
+            WorkOutcome::Failed
+        },
         cause: None,
         message: (!success).then(|| "it broke".to_owned()),
+        denied_calls: 0,
+        failed_calls: 0,
         told: true,
         errors: u32::from(!success),
         cost: Cost::default(),
@@ -211,7 +219,7 @@ async fn history_comes_in_pages_and_the_oldest_go() {
     assert_eq!(first.iterations[1].response.as_deref(), Some("answer 4"));
     let last = store.loop_history(page(Some(2))).await.unwrap();
     assert_eq!((last.iterations.len(), last.more), (1, false));
-    let busy = store.delete_loop("l").await.unwrap_err();
+    let busy = store.delete_loop("l", Vec::new()).await.unwrap_err();
     assert!(matches!(busy, StoreError::Conflict(_)));
     assert!(!store.drop_iterations("l", 2).await.unwrap());
     let left = store.loop_history(page(None)).await.unwrap();
@@ -223,7 +231,7 @@ async fn history_comes_in_pages_and_the_oldest_go() {
         .await
         .unwrap();
     store.drop_iterations("l", 0).await.unwrap();
-    store.delete_loop("l").await.unwrap();
+    store.delete_loop("l", Vec::new()).await.unwrap();
     assert!(store.loop_row("l").await.unwrap().is_none());
     assert_eq!(store.session_count().await.unwrap(), 0);
     store.close().await;

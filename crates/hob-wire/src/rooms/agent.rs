@@ -91,7 +91,8 @@ events! { "agent";
     RunStep = "run.step" {
         payload: RunStepPayload, scope: Read, durability: Logged,
     }
-    /// A budget of the session, the day or the house is used up: a person must allow more.
+    /// A budget of the session, the day or the house is used up: a person must allow more. Runs of
+    /// loops, jobs and webhooks end instead, with the cause `budget`.
     RunPaused = "run.paused" {
         payload: RunPausedPayload, scope: Read, durability: Logged,
     }
@@ -371,6 +372,10 @@ pub struct StatsParams {}
 pub struct AgentStats {
     pub runs: u64,
     pub active: u64,
+    /// Of the active ones those that wait for a person: for a permission, for money, or for a word
+    /// about a call in doubt.
+    #[serde(default)]
+    pub waiting: u64,
     pub queued: u64,
     pub cost: Cost,
 }

@@ -410,7 +410,7 @@ pub struct Slot {
     pub due_at: u64,
     pub origin: SlotOrigin,
     pub state: SlotState,
-    /// Why it was skipped, missed, stopped or failed.
+    /// Why it was skipped, missed, stopped or failed, or what was denied and how to allow it.
     #[serde(default)]
     pub reason: Option<String>,
     /// How many due times before it this one stands for, where only the latest is run.
@@ -427,6 +427,12 @@ pub struct Slot {
     pub output: Option<String>,
     #[serde(default)]
     pub cost: Cost,
+    /// Calls of its run that were denied, those of its sub-agents included.
+    #[serde(default)]
+    pub denied_calls: u32,
+    /// Calls of its run that failed or were invalid.
+    #[serde(default)]
+    pub failed_calls: u32,
     /// How many times its work was begun.
     #[serde(default)]
     pub attempt: u32,
@@ -454,6 +460,12 @@ pub enum SlotState {
     Running,
     /// It ran and succeeded.
     Ran,
+    /// The model answered, and at least one of its calls was denied.
+    #[serde(rename = "ran_with_denials")]
+    RanWithDenials,
+    /// The model answered, and a call of the last step that made any failed.
+    #[serde(rename = "ran_with_failures")]
+    RanWithFailures,
     /// It ran and failed.
     Failed,
     /// It was not run, by a rule of the job.

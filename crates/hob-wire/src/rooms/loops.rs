@@ -13,7 +13,7 @@ pub use crate::looping::{
 };
 use crate::method::{Cli, methods};
 use crate::rooms::agent::{Cause, Cost};
-pub use crate::schedule::{Grant, GrantView, Notify, NotifyView};
+pub use crate::schedule::{Grant, GrantView, Notify, NotifyView, WorkOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -160,6 +160,9 @@ pub struct LoopState {
     pub errors: u32,
     #[serde(default)]
     pub last_error: Option<String>,
+    /// How the last iteration went that is over.
+    #[serde(default)]
+    pub outcome: Option<WorkOutcome>,
     /// Why it is not running, once it ran.
     #[serde(default)]
     pub stopped: Option<LoopEnd>,
@@ -221,13 +224,22 @@ pub struct Iteration {
     /// The answer; missing while it is under way.
     #[serde(default)]
     pub response: Option<String>,
+    /// Whether the model answered; `outcome` says more.
     #[serde(default)]
     pub success: Option<bool>,
     #[serde(default)]
+    pub outcome: Option<WorkOutcome>,
+    #[serde(default)]
     pub cause: Option<Cause>,
-    /// Why it failed.
+    /// Why it failed, or what was denied and how to allow it.
     #[serde(default)]
     pub message: Option<String>,
+    /// Calls of its run that were denied, those of its sub-agents included.
+    #[serde(default)]
+    pub denied_calls: u32,
+    /// Calls of its run that failed or were invalid.
+    #[serde(default)]
+    pub failed_calls: u32,
     #[serde(default)]
     pub cost: Cost,
     pub started_at: u64,
@@ -411,6 +423,12 @@ pub struct LoopStatePayload {
     pub next_at: Option<u64>,
     #[serde(default)]
     pub errors: u32,
+    /// How the iteration went that ends with this; missing when none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<WorkOutcome>,
+    /// Why that iteration failed, or what was denied and how to allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     #[serde(default)]
     pub cost: Cost,
 }

@@ -83,11 +83,17 @@ fn of_job(job: &Job) -> Option<Finding> {
     }
     let last = job.last.as_ref()?;
     let why = last.reason.as_deref().map(one_line).unwrap_or_default();
-    (last.state == SlotState::Failed && job.enabled).then(|| {
+    let how = match last.state {
+        SlotState::Failed => "failed the last time",
+        SlotState::RanWithDenials => "was denied something the last time",
+        SlotState::RanWithFailures => "ended with a failed call the last time",
+        _ => return None,
+    };
+    job.enabled.then(|| {
         Finding::bad(
             Level::Note,
             "job",
-            format!("{name} failed the last time. {why}").trim_end(),
+            format!("{name} {how}. {why}").trim_end(),
             format!("hob cron history {name}"),
         )
     })

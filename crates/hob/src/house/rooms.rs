@@ -280,6 +280,7 @@ impl House<'_> {
             bus: bus.clone(),
             store: self.store.clone(),
             clock,
+            dice: self.world.dice.clone(),
             tasks: tasks.clone(),
             library,
             errands,

@@ -216,6 +216,7 @@ pub fn cause(completed: &RunCompletedPayload) -> String {
         Cause::TokenLimit => "The run reached its limit of tokens.",
         Cause::MoneyLimit => "The run reached its limit of money.",
         Cause::TimeLimit => "The run reached its limit of time.",
+        Cause::Budget => "A budget was used up, and nobody was there to allow more.",
         Cause::ErrorStreak => "Too many failures in a row.",
         Cause::RepeatedCall => "The model asked for the same call again and again.",
         Cause::ModelFailed => "No model could answer.",

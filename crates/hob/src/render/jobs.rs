@@ -5,7 +5,7 @@ use super::loops::both;
 use super::runs::money;
 use super::table::Table;
 use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
-use super::words::{one_line, wrap};
+use super::words::{count, one_line, wrap};
 use super::{Screen, Tone, moment};
 use hob_kit::duration::format_ms;
 use hob_wire::NetworkGrant;
@@ -81,6 +81,8 @@ pub fn state(state: SlotState) -> &'static str {
         SlotState::Due => "due",
         SlotState::Running => "running",
         SlotState::Ran => "ok",
+        SlotState::RanWithDenials => "ran with denials",
+        SlotState::RanWithFailures => "ran, last call failed",
         SlotState::Failed => "failed",
         SlotState::Skipped => "skipped",
         SlotState::Missed => "missed",
@@ -92,7 +94,10 @@ fn tone(state: SlotState) -> Tone {
     match state {
         SlotState::Ran => Tone::Good,
         SlotState::Failed => Tone::Bad,
-        SlotState::Missed | SlotState::Stopped => Tone::Warning,
+        SlotState::RanWithDenials
+        | SlotState::RanWithFailures
+        | SlotState::Missed
+        | SlotState::Stopped => Tone::Warning,
         SlotState::Due | SlotState::Running | SlotState::Skipped => Tone::Quiet,
     }
 }
@@ -409,9 +414,14 @@ fn what(slot: &Slot) -> String {
     let code = slot.exit_code.filter(|code| *code != 0);
     let code = code.map(|code| format!("exit code {code}"));
     let reason = slot.reason.as_deref().map(one_line);
+    let failed = slot.failed_calls > 0 && slot.state == SlotState::Ran;
+    let failed = failed.then(|| {
+        let calls = count(u64::from(slot.failed_calls), "call");
+        format!("{calls} failed on the way")
+    });
     let output = slot.output.as_deref().map(first_line);
     let output = output.filter(|it| !it.is_empty());
-    let parts = [stands, reason.or(code), output];
+    let parts = [stands, reason.or(code), failed, output];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -9,7 +9,7 @@ use hob_kit::duration::format_ms;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::loops::{
     Deleted, Iteration, Iterations, Loop, LoopEnd, LoopPhase, LoopState, Loops, Memories, Memory,
-    MonitorOutput,
+    MonitorOutput, WorkOutcome,
 };
 use hob_wire::work::Cause;
 
@@ -31,7 +31,7 @@ pub fn list(found: &Loops, screen: &Screen) -> Vec<String> {
         let next = one.state.next_at.filter(|_| one.state.running);
         table.row(vec![
             one_line(&one.name),
-            state(&one.state).to_owned(),
+            format!("{}{}", state(&one.state), last_mark(&one.state)),
             place(one),
             next.map_or_else(String::new, |at| moment::until(at, screen)),
             money(&one.state.cost),
@@ -71,6 +71,15 @@ pub fn state(state: &LoopState) -> &'static str {
         Some(LoopEnd::MaxIterations | LoopEnd::Once) => "done",
         Some(LoopEnd::Money) => "out of money",
         Some(LoopEnd::Errors) => "gave up",
+    }
+}
+
+/// What a list says of a last iteration that was not clean.
+fn last_mark(state: &LoopState) -> &'static str {
+    match state.outcome {
+        Some(WorkOutcome::RanWithDenials) => " (denials)",
+        Some(WorkOutcome::RanWithFailures) => " (last call failed)",
+        _ => "",
     }
 }
 
@@ -314,7 +323,11 @@ pub fn history(name: &str, page: &Iterations, screen: &Screen) -> Vec<String> {
 pub fn outcome(one: &Iteration) -> &'static str {
     match (one.ended_at, one.success, one.cause) {
         (None, ..) => "under way",
-        (_, Some(true), _) => "answered",
+        (_, Some(true), _) => match one.outcome {
+            Some(WorkOutcome::RanWithDenials) => "ran with denials",
+            Some(WorkOutcome::RanWithFailures) => "ran, last call failed",
+            _ => "answered",
+        },
         (_, _, Some(Cause::Aborted)) => "stopped",
         (_, _, Some(Cause::Denied)) => "denied",
         (_, _, Some(Cause::ModelFailed)) => "model failed",
@@ -323,6 +336,7 @@ pub fn outcome(one: &Iteration) -> &'static str {
             _,
             Some(Cause::StepLimit | Cause::TokenLimit | Cause::MoneyLimit | Cause::TimeLimit),
         ) => "limit",
+        (_, _, Some(Cause::Budget)) => "over budget",
         _ => "failed",
     }
 }
@@ -330,7 +344,9 @@ pub fn outcome(one: &Iteration) -> &'static str {
 /// What an iteration said, or why it failed, on one line.
 pub fn words(one: &Iteration) -> String {
     let said = one.response.as_deref().map(first_line);
-    let said = said.filter(|it| !it.is_empty() && one.success != Some(false));
+    // What was denied is more than what was said in spite of it.
+    let is_clean = one.success != Some(false) && one.message.is_none();
+    let said = said.filter(|it| !it.is_empty() && is_clean);
     let why = || one.message.as_deref().map(one_line);
     let partly = || one.response.as_deref().map(first_line);
     said.or_else(why).or_else(partly).unwrap_or_default()

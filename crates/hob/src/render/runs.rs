@@ -144,6 +144,7 @@ fn state(run: &RunView) -> String {
             Some(Cause::TokenLimit) => "token limit",
             Some(Cause::MoneyLimit) => "money limit",
             Some(Cause::TimeLimit) => "time limit",
+            Some(Cause::Budget) => "over budget",
             Some(Cause::ErrorStreak) => "errors",
             Some(Cause::RepeatedCall) => "repeats",
             Some(Cause::ModelFailed) => "model failed",

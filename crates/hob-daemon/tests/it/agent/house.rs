@@ -187,6 +187,7 @@ impl House {
             library,
             errands: Errands::new(commands, home, Clock::system()),
             clock: Clock::system(),
+            dice: Dice::system(),
             mask: Mask::new(),
         })
         .expect("is served");

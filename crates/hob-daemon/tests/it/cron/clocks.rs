@@ -99,3 +99,32 @@ async fn a_clock_put_back_repeats_nothing_and_after_a_wrong_year_goes_on() {
     house.agent.end(Cause::Answered);
     house.fixture.close().await;
 }
+
+#[tokio::test]
+async fn a_period_goes_on_when_the_clock_is_put_to_before_the_job_was_made() {
+    let house = House::with(Clock::manual(START), "");
+    let added = house.caller().call::<Add>(&job("hourly", "every 1h")).await;
+    added.expect("is added");
+    let back = START - 3 * 24 * HOUR;
+    house.clock.set_wall(back);
+    tokio::time::sleep(LOOKED).await;
+    house.clock.set_wall(back + HOUR + 1_000);
+    let slots = house.slots_when(SlotState::Running, 1).await;
+    assert_eq!(slots.len(), 1, "{slots:?}");
+    house.agent.end(Cause::Answered);
+    house.slots_when(SlotState::Ran, 1).await;
+    // The same hour again: it counts from now on, and no time runs twice.
+    house.clock.set_wall(back - 2 * HOUR);
+    tokio::time::sleep(LOOKED).await;
+    house.clock.set_wall(back + HOUR + 2_000);
+    tokio::time::sleep(LOOKED).await;
+    assert_eq!(house.slots().await.len(), 1, "it has run already");
+    house.clock.set_wall(back + 2 * HOUR + 4_000);
+    let slots = house.slots_when(SlotState::Running, 1).await;
+    let mut dues: Vec<u64> = slots.iter().map(|slot| slot.due_at).collect();
+    dues.sort_unstable();
+    dues.dedup();
+    assert_eq!(dues.len(), slots.len(), "{slots:?}");
+    house.agent.end(Cause::Answered);
+    house.fixture.close().await;
+}

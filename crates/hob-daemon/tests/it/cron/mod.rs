@@ -2,7 +2,9 @@
 
 mod calls;
 mod clocks;
+mod grants;
 mod jobs;
+mod outcomes;
 mod restarts;
 
 use crate::fixture::Fixture;
@@ -19,7 +21,8 @@ use hob_kit::tasks::Tasks;
 use hob_kit::world::Env;
 use hob_store::Store;
 use hob_wire::rooms::agent::{
-    Abort, Aborted, AgentStats, Cost, Run, RunParams, RunReply, RunState, RunView, Stats, Wait,
+    Abort, Aborted, AgentStats, CallView, Cost, Run, RunParams, RunReply, RunState, RunView, Stats,
+    Wait,
 };
 use hob_wire::rooms::cron::{AddJobParams, History, HistoryParams, Slot, SlotState};
 use hob_wire::work::Cause;
@@ -47,7 +50,14 @@ struct AgentState {
     prompt: bool,
     /// Runs that have not ended wait for a person to say whether a call happened.
     doubt: bool,
+    /// They wait for a person to allow more money.
+    paused: bool,
+    /// How runs end by themselves that are not answered, and why.
+    ends: Option<(Cause, String)>,
+    /// What each run called.
+    calls: Vec<CallView>,
     busy: u64,
+    waiting: u64,
 }
 
 impl Agent {
@@ -74,6 +84,25 @@ impl Agent {
         self.changed.notify_waiters();
     }
 
+    pub(crate) fn set_paused(&self, paused: bool) {
+        self.state.lock().unwrap().paused = paused;
+        self.changed.notify_waiters();
+    }
+
+    /// Runs that begin from now on end so, by themselves.
+    pub(crate) fn answer_with(&self, cause: Cause, why: &str) {
+        self.state.lock().unwrap().ends = Some((cause, why.to_owned()));
+    }
+
+    /// What runs are shown to have called.
+    pub(crate) fn set_calls(&self, calls: Vec<CallView>) {
+        self.state.lock().unwrap().calls = calls;
+    }
+
+    pub(crate) fn set_waiting(&self, waiting: u64) {
+        self.state.lock().unwrap().waiting = waiting;
+    }
+
     pub(crate) fn set_busy(&self, busy: u64) {
         self.state.lock().unwrap().busy = busy;
     }
@@ -84,7 +113,8 @@ impl Agent {
         let fresh = Dice::system().uuid(1);
         let run_id = *state.by_key.entry(key).or_insert(RunId(fresh));
         if run_id.0 == fresh {
-            let ended = state.prompt.then_some(Cause::Answered);
+            let ends = state.ends.as_ref().map(|(cause, _)| *cause);
+            let ended = ends.or(state.prompt.then_some(Cause::Answered));
             state.runs.push((run_id, params.clone(), ended));
         }
         RunReply {
@@ -111,6 +141,7 @@ impl Agent {
             state: match cause {
                 Some(_) => RunState::Done,
                 None if state.doubt => RunState::InDoubt,
+                None if state.paused => RunState::Paused,
                 None => RunState::Running,
             },
             running: cause.is_none(),
@@ -121,9 +152,9 @@ impl Agent {
             text: format!("did {}", params.task),
             cost: Cost::default(),
             cause: *cause,
-            message: None,
+            message: state.ends.as_ref().map(|(_, why)| why.clone()),
             notes: Vec::new(),
-            calls: Vec::new(),
+            calls: state.calls.clone(),
             queued_at: 0,
             started_at: None,
             ended_at: None,
@@ -169,10 +200,14 @@ impl Agent {
                 }
             })
             .method::<Stats, _, _>(move |_, _| {
-                let active = stats.state.lock().unwrap().busy;
+                let (active, waiting) = {
+                    let state = stats.state.lock().unwrap();
+                    (state.busy, state.waiting)
+                };
                 async move {
                     Ok(AgentStats {
                         active,
+                        waiting,
                         ..AgentStats::default()
                     })
                 }

@@ -71,7 +71,10 @@ async fn slots_without_an_outcome_are_taken_up_and_a_command_is_not_repeated() {
             ("cut", command()),
             ("fresh", command()),
         ] {
-            store.add_job(row(name, work, now)).await.expect("is kept");
+            store
+                .add_job(row(name, work, now), Vec::new())
+                .await
+                .expect("is kept");
             let opened = store
                 .open_slots(vec![slot(name, now)])
                 .await

@@ -1,6 +1,7 @@
 //! `loop.*` through the bus, over real SQLite, against the scripted model server.
 //!
 //! - `story`: iterations one after the other, memories, history, events
+//! - `outcomes`: denials, ceilings and calls in doubt
 //! - `stopping`: stops, failures and other ends
 //! - `watching`: monitors
 //! - `restarts`: what a crash leaves goes on where it was
@@ -9,6 +10,7 @@
 
 mod keeping;
 mod memory;
+mod outcomes;
 mod restarts;
 mod stopping;
 mod story;

@@ -253,6 +253,8 @@ fn state_of(name: &str, iteration: u32) -> LoopStatePayload {
         iteration,
         next_at: None,
         errors: 0,
+        outcome: None,
+        message: None,
         cost: Cost::default(),
     }
 }

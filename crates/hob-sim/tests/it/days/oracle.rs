@@ -2,7 +2,7 @@
 
 use super::store::State;
 use super::world::World;
-use hob_core::schedule::{BACK_MS_MAX, Tribe};
+use hob_core::schedule::Tribe;
 
 /// What must hold at any moment: no due time has its effect twice.
 pub(super) fn check(world: &World) -> Result<(), String> {
@@ -23,17 +23,20 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
     check(world)?;
     for (job, of) in world.jobs.iter().enumerate() {
         let wrong = |what: String| format!("{} in {} ({:?}): {what}", of.line, of.zone, of.policy);
+        let back_ms_max = of.calendar.back_ms_max();
         let mut cursor_ms = None;
         for decided in &world.store.decided[job] {
             // What was decided follows on what was decided before, unless the clock was far off.
             let is_next = cursor_ms.is_none_or(|cursor| cursor == decided.after_ms);
-            let was_reset = cursor_ms.is_some_and(|cursor| decided.after_ms + BACK_MS_MAX < cursor);
-            if !is_next && !was_reset {
+            let was_reset = cursor_ms.is_some_and(|cursor| decided.after_ms + back_ms_max < cursor);
+            let was_shifted = world.store.shifts[job].contains(&decided.after_ms);
+            if !is_next && !was_reset && !was_shifted {
                 let hole = format!("silently missed: from {cursor_ms:?} to {decided:?}");
                 return Err(wrong(hole));
             }
             cursor_ms = Some(decided.to_ms);
-            let passed = of.calendar.passed(decided.after_ms, decided.to_ms, None);
+            let calendar = of.calendar.counted_from(decided.after_ms);
+            let passed = calendar.passed(decided.after_ms, decided.to_ms, None);
             let is_exact = !passed.rough && !decided.rough;
             if is_exact && passed.inside.count != decided.counted {
                 let counted = passed.inside.count;
@@ -43,11 +46,14 @@ pub(super) fn judge(world: &World) -> Result<(), String> {
             }
         }
         let cursor = world.store.cursors[job];
-        if cursor_ms.is_some_and(|decided| decided < cursor && decided + BACK_MS_MAX >= cursor) {
+        let was_shifted = world.store.shifts[job].contains(&cursor);
+        let is_hole = |decided: u64| decided < cursor && decided + back_ms_max >= cursor;
+        if cursor_ms.is_some_and(is_hole) && !was_shifted {
             let hole = format!("silently missed: decided to {cursor_ms:?}, cursor {cursor}");
             return Err(wrong(hole));
         }
-        let next = of.calendar.next_within(cursor, of.policy.hours.as_ref());
+        let calendar = of.calendar.counted_from(cursor);
+        let next = calendar.next_within(cursor, of.policy.hours.as_ref());
         if next.is_some_and(|next| next <= world.looked_ms) {
             return Err(wrong(format!(
                 "silently missed: {next:?} was never decided"

@@ -49,6 +49,8 @@ pub(super) struct Store {
     by_key: BTreeMap<(usize, u64), usize>,
     /// What was decided of each job, in order.
     pub(super) decided: Vec<Vec<Decided>>,
+    /// Where the cursor of each job was moved to because its times had run already.
+    pub(super) shifts: Vec<Vec<u64>>,
     /// Runs of the agent by key, and how often each had its effect.
     pub(super) runs: BTreeMap<String, u32>,
     /// Effects of each due time that had any.
@@ -59,6 +61,7 @@ impl Store {
     pub(super) fn new(cursors: Vec<u64>) -> Store {
         Store {
             decided: vec![Vec::new(); cursors.len()],
+            shifts: vec![Vec::new(); cursors.len()],
             cursors,
             slots: Vec::new(),
             by_key: BTreeMap::new(),
@@ -67,15 +70,17 @@ impl Store {
         }
     }
 
-    /// Writes a decision; answers the slots that are new and to be run.
+    /// Writes a decision; answers the slots that are new and to be run, and whether all of its
+    /// times were there already.
     pub(super) fn open(
         &mut self,
         job: usize,
         decision: &Decision,
         sabotage: Sabotage,
-    ) -> Vec<usize> {
+    ) -> (Vec<usize>, bool) {
         let mut new = Vec::new();
         let mut counted = 0;
+        let before = self.slots.len();
         for planned in &decision.slots {
             counted += 1 + planned.stands_for;
             let key = (job, planned.due_ms);
@@ -109,7 +114,14 @@ impl Store {
             });
         }
         self.cursors[job] = decision.cursor_ms;
-        new
+        let is_relived = !decision.slots.is_empty() && self.slots.len() == before;
+        (new, is_relived)
+    }
+
+    /// Moves the cursor of a job whose times have run already.
+    pub(super) fn shift(&mut self, job: usize, cursor_ms: u64) {
+        self.cursors[job] = cursor_ms;
+        self.shifts[job].push(cursor_ms);
     }
 
     pub(super) fn begin(&mut self, slot: usize) {

@@ -4,7 +4,7 @@
 use super::oracle;
 use super::store::{State, Store};
 use hob_core::schedule::{
-    BACK_MS_MAX, Calendar, Hours, Policy, Recovery, Standing, Streak, Tick, Tribe, decide, recover,
+    Calendar, Hours, Policy, Recovery, Standing, Streak, Tick, Tribe, decide, recover,
 };
 use hob_kit::dice::Dice;
 use hob_wire::rooms::cron::{Missed, Overlap};
@@ -133,6 +133,8 @@ pub(super) struct World {
     is_calm: bool,
     /// The wall at the last look.
     pub(super) looked_ms: u64,
+    /// The first time that a job stood still.
+    stall: Option<String>,
     pub(super) tally: Tally,
 }
 
@@ -178,6 +180,7 @@ impl World {
             tries: 0,
             is_calm: false,
             looked_ms: 0,
+            stall: None,
             tally: Tally::default(),
         }
     }
@@ -195,6 +198,9 @@ impl World {
             }
         }
         self.settle();
+        if let Some(stall) = self.stall.take() {
+            return Err(stall);
+        }
         oracle::judge(&self)?;
         Ok(self.counted())
     }
@@ -229,7 +235,8 @@ impl World {
         let cursor_ms = self.store.cursors[job];
         if self.nexts[job].0 != cursor_ms {
             let of = &self.jobs[job];
-            let next = of.calendar.next_within(cursor_ms, of.policy.hours.as_ref());
+            let calendar = of.calendar.counted_from(cursor_ms);
+            let next = calendar.next_within(cursor_ms, of.policy.hours.as_ref());
             self.nexts[job] = (cursor_ms, next);
         }
         self.nexts[job].1
@@ -239,13 +246,16 @@ impl World {
     fn jump(&mut self) {
         self.tally.jumps += 1;
         let back = |ahead: u64, by: u64| ahead.saturating_sub(by);
-        match self.dice.below(8) {
+        match self.dice.below(10) {
             0 => self.ahead_ms += HOUR,
             1 | 2 => self.ahead_ms = back(self.ahead_ms, HOUR),
             3 => self.ahead_ms += YEAR,
             4 => self.ahead_ms = back(self.ahead_ms, YEAR),
             5 => self.ahead_ms += self.dice.below(2 * DAY),
             6 => self.ahead_ms = back(self.ahead_ms, self.dice.below(2 * DAY)),
+            // Far back, mostly behind the time when the jobs were made.
+            7 => self.ahead_ms = back(self.ahead_ms, 2 * DAY + self.dice.below(60 * DAY)),
+            8 => self.ahead_ms = back(self.ahead_ms, self.dice.below(3 * MINUTE)),
             _ => self.ahead_ms += 3 * DAY,
         }
     }
@@ -256,14 +266,32 @@ impl World {
         for job in 0..self.jobs.len() {
             self.begin(job)?;
             let is_due = self.next(job).is_some_and(|due| due <= now_ms);
-            if is_due || self.store.cursors[job] > now_ms + BACK_MS_MAX {
+            let back_ms_max = self.jobs[job].calendar.back_ms_max();
+            if is_due || self.store.cursors[job] > now_ms + back_ms_max {
                 self.decide(job, now_ms)?;
             }
             self.begin(job)?;
             self.end(job)?;
             self.begin(job)?;
+            self.note_stall(job, now_ms);
         }
         Ok(())
+    }
+
+    /// Notes a job by a period that is not due for longer than two of them, wherever the clock was
+    /// put.
+    fn note_stall(&mut self, job: usize, now_ms: u64) {
+        let next = self.next(job);
+        let of = &self.jobs[job];
+        if !of.calendar.is_counted() || of.policy.hours.is_some() {
+            return;
+        }
+        let latest_ms = now_ms + 2 * of.calendar.back_ms_max();
+        if next.is_none_or(|next| next > latest_ms) {
+            let line = of.line;
+            let stall = format!("stalled: {line} is due at {next:?}, and it is {now_ms}");
+            self.stall.get_or_insert(stall);
+        }
     }
 
     fn decide(&mut self, job: usize, now_ms: u64) -> Result<(), Crash> {
@@ -287,8 +315,12 @@ impl World {
             self.store.cursors[job] = decision.cursor_ms;
             self.may_crash()?;
         }
-        let new = self.store.open(job, &decision, self.sabotage);
+        let (new, is_relived) = self.store.open(job, &decision, self.sabotage);
         self.may_crash()?;
+        if is_relived && self.jobs[job].calendar.is_counted() {
+            self.store.shift(job, now_ms);
+            self.may_crash()?;
+        }
         let monotonic_ms = self.monotonic_ms;
         let memory = &mut self.memory[job];
         if decision.replaces {

@@ -9,8 +9,16 @@ use clap::{Arg, ArgAction, ArgGroup, Command, value_parser};
 
 const MISSED: [&str; 3] = ["once", "all", "skip"];
 const OVERLAP: [&str; 3] = ["skip", "queue", "replace"];
-const STATES: [&str; 7] = [
-    "due", "running", "ran", "failed", "skipped", "missed", "stopped",
+const STATES: [&str; 9] = [
+    "due",
+    "running",
+    "ran",
+    "ran_with_denials",
+    "ran_with_failures",
+    "failed",
+    "skipped",
+    "missed",
+    "stopped",
 ];
 /// What `hob cron update --clear` takes back.
 const CLEARED: [&str; 7] = [
@@ -229,7 +237,8 @@ fn run() -> Command {
         .arg(name())
         .arg(switch(
             "wait",
-            "Waits for its end and shows it; exits with 1 when it failed",
+            "Waits for its end and shows it; exits with 1 when it failed, with 3 when a call was \
+             denied",
         ))
 }
 

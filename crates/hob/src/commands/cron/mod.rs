@@ -178,10 +178,11 @@ impl Desk<'_> {
             }
         }
         terminal.shown(&slot, jobs::slot)?;
-        if slot.state == SlotState::Ran {
-            return Ok(());
+        match slot.state {
+            SlotState::Ran => Ok(()),
+            SlotState::RanWithDenials => Err(Failure::quiet(Exit::Denied)),
+            _ => Err(Failure::quiet(Exit::Failed)),
         }
-        Err(Failure::quiet(Exit::Failed))
     }
 
     /// A slot by its number.

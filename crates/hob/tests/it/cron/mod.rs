@@ -2,6 +2,7 @@
 
 mod commands;
 mod heartbeat;
+mod outcomes;
 mod story;
 
 use crate::loops::json;

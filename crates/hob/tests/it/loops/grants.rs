@@ -86,3 +86,33 @@ fn a_token_without_admin_grants_nothing() {
         .map_or_else(|| panic!("it ends"), |code| assert_eq!(code, 3));
     house.shell(&line).success();
 }
+
+#[test]
+fn an_iteration_that_was_denied_something_says_so_where_it_is_waited_for() {
+    let sim = writer();
+    let mut house = house_with(&sim);
+    house
+        .shell("hob loop create w --task Write --allow write")
+        .success();
+    let clean = house.hob(&["loop", "once", "w", "--watch"]);
+    assert_eq!(clean.code, Some(0), "{clean:?}");
+    let listed = house.hob(&["--json", "permission", "list"]).success();
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let rule = listed["rules"][0]["id"].as_str().expect("a rule");
+    house.hob(&["permission", "remove", rule]).success();
+    house.terminate();
+    house.start_daemon();
+    house
+        .hob(&["loop", "update", "w", "--every", "5s"])
+        .success();
+    let rules = house.hob(&["permission", "list"]).success();
+    assert!(!rules.contains("loop:w:*"), "{rules}");
+    let denied = house.hob(&["loop", "once", "w", "--watch"]);
+    assert_eq!(denied.code, Some(3), "{denied:?}");
+    let words = format!("{}{}", denied.stdout, denied.stderr);
+    assert!(words.contains("Denied: write"), "{words}");
+    let last = history(&house, "w").pop().expect("an iteration");
+    assert_eq!(last["outcome"], "ran_with_denials", "{last}");
+    let list = house.hob(&["loop", "list"]).success();
+    assert!(list.contains("denials"), "{list}");
+}

@@ -6,7 +6,7 @@ use crate::render::{Screen, Tone, moment};
 use hob_client::Event;
 use hob_wire::rooms::loops::{
     LoopConfigured, LoopDeleted, LoopError, LoopIteration, LoopMonitor, LoopPhase, LoopPrompt,
-    LoopResponse, LoopStateChanged, LoopStatePayload, LoopStopped,
+    LoopResponse, LoopStateChanged, LoopStatePayload, LoopStopped, WorkOutcome,
 };
 
 /// Columns of what an event says; the history has the whole.
@@ -67,5 +67,11 @@ fn state(told: &LoopStatePayload, screen: &Screen) -> String {
     let next = told
         .next_at
         .map(|at| format!(", next at {}", moment::clock(at, screen)));
-    format!("state: {word}{}", next.unwrap_or_default())
+    let note = match (told.outcome, told.message.as_deref()) {
+        (Some(WorkOutcome::RanWithDenials | WorkOutcome::RanWithFailures), Some(message)) => {
+            format!("; {message}")
+        }
+        _ => String::new(),
+    };
+    format!("state: {word}{}{note}", next.unwrap_or_default())
 }

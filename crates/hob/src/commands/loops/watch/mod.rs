@@ -18,7 +18,7 @@ use crate::render::{Screen, Tone};
 use crate::terminal::Terminal;
 use hob_client::{ClientError, Event, EventStream, Item, LinkState, Subscription};
 use hob_wire::rooms::agent::{RunSelector, Status};
-use hob_wire::rooms::loops::{Get, LoopEnd, LoopPhase};
+use hob_wire::rooms::loops::{Get, LoopEnd, LoopPhase, WorkOutcome};
 use seen::{Reading, Seen};
 use stage::Stage;
 use std::pin::Pin;
@@ -275,7 +275,23 @@ impl<'d> Watch<'d> {
             }
             Terminal::note(terminal.asides().paint(Tone::Quiet, &sentence));
         }
-        Ok(())
+        self.outcome(*end)
+    }
+
+    /// What the iterations that were watched mean for whoever waited for the end of the loop.
+    fn outcome(&self, end: LoopEnd) -> Result<(), Failure> {
+        let name = one_line(&self.desk.name);
+        let history = format!("See more: hob loop history {name}");
+        if let Some(denied) = &self.seen.denied {
+            let failure = Failure::new(Exit::Denied, "DENIED", one_line(denied));
+            return Err(failure.next(history));
+        }
+        let once = self.seen.last.as_ref().filter(|_| end == LoopEnd::Once);
+        let Some(last) = once.filter(|last| last.outcome != WorkOutcome::Ran) else {
+            return Ok(());
+        };
+        let failure = Failure::new(Exit::Failed, "LOOP_FAILED", one_line(&last.message));
+        Err(failure.next(history))
     }
 }
 

@@ -13,6 +13,7 @@ use hob_wire::rooms::agent::{
 use hob_wire::rooms::loops::{
     Iteration, Loop, LoopConfigured, LoopDeleted, LoopEnd, LoopError, LoopIteration, LoopMonitor,
     LoopPhase, LoopPrompt, LoopResponse, LoopState, LoopStateChanged, LoopStopped, MonitorOutput,
+    WorkOutcome,
 };
 use hob_wire::{Topic, rooms};
 use std::collections::VecDeque;
@@ -32,6 +33,14 @@ pub(super) struct Past {
     pub(super) words: String,
 }
 
+/// How an iteration went that ended while it was watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) iteration: u32,
+    pub(super) outcome: WorkOutcome,
+    pub(super) message: String,
+}
+
 /// The loop as it is known.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
@@ -49,6 +58,12 @@ pub(super) struct Seen {
     /// Why it ended, in a sentence, once it has.
     pub(super) end: Option<(LoopEnd, String)>,
     pub(super) is_deleted: bool,
+    /// How the last iteration went that ended since watching began, and what is to be known of it.
+    pub(super) last: Option<Ended>,
+    /// The first of them to which something was denied, in a sentence.
+    pub(super) denied: Option<String>,
+    /// The first iteration that is watched.
+    from: Option<u32>,
     /// The daemon is being looked for.
     pub(super) is_away: bool,
     /// When the present iteration began.
@@ -95,6 +110,9 @@ impl Seen {
             past: VecDeque::new(),
             end: None,
             is_deleted: false,
+            last: None,
+            denied: None,
+            from: None,
             is_away: false,
             began_at: None,
             changes: 0,
@@ -119,6 +137,15 @@ impl Seen {
                 took_ms: one.ended_at.map(|at| at.saturating_sub(one.started_at)),
                 words: crate::render::loops::words(one),
             });
+            // An event that was lost on the way is made up for.
+            if let Some(outcome) = one.outcome
+                && self.from.is_some_and(|from| one.iteration >= from)
+            {
+                self.ended(one.iteration, outcome, one.message.as_deref());
+            }
+        }
+        if self.from.is_none() && reading.one.state.running {
+            self.from = Some(reading.one.state.iteration);
         }
         if reading.asked_at != self.changes {
             return true;
@@ -199,6 +226,7 @@ impl Seen {
 
     fn loop_event(&mut self, event: &Event, now_ms: u64) {
         if let Some(began) = event.read::<LoopIteration>() {
+            self.from.get_or_insert(began.iteration);
             let more = began.iteration.saturating_sub(self.state.iteration);
             self.state.since_start = self.state.since_start.saturating_add(more);
             self.state.running = true;
@@ -227,6 +255,9 @@ impl Seen {
             self.max_iterations = told.config.max_iterations;
             self.has_monitor = told.config.monitor.is_some();
         } else if let Some(told) = event.read::<LoopStateChanged>() {
+            if let Some(outcome) = told.outcome {
+                self.ended(told.iteration, outcome, told.message.as_deref());
+            }
             self.state.running = told.running;
             self.state.phase = told.phase;
             self.state.iteration = told.iteration;
@@ -243,6 +274,27 @@ impl Seen {
         } else if event.read::<LoopDeleted>().is_some() {
             self.is_deleted = true;
         }
+    }
+
+    /// Takes the outcome of an iteration.
+    fn ended(&mut self, iteration: u32, outcome: WorkOutcome, message: Option<&str>) {
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.iteration >= iteration)
+        {
+            return;
+        }
+        let message = message.unwrap_or_default().to_owned();
+        if outcome == WorkOutcome::RanWithDenials {
+            self.denied.get_or_insert_with(|| message.clone());
+        }
+        self.state.outcome = Some(outcome);
+        self.last = Some(Ended {
+            iteration,
+            outcome,
+            message,
+        });
     }
 
     fn answered(&mut self, iteration: u32, response: &str, now_ms: u64) {

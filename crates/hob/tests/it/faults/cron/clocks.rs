@@ -64,7 +64,21 @@ fn f17_clock_set_forward_and_back() {
     assert_eq!(doubled(&found), 0, "{found:#?}");
     let runs = peer.must("agent.list", &json!({}));
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(4), "{runs}");
-    trial.figure("jumps", "+1 h, -1 h, +1 y, -1 y");
+    // Three days back, to before the job was made: a period goes on at once.
+    let often = json!({ "name": "often", "schedule": "every 2s", "command": "true" });
+    peer.must("cron.add", &often);
+    let began = |found: &[Value]| {
+        let of_job = found.iter().filter(|slot| slot["name"] == "often");
+        of_job.filter(|slot| slot["attempt"] != 0).count()
+    };
+    until(&mut peer, "it runs", |found| began(found) >= 1);
+    let before = began(&slots(&mut peer));
+    set_clock(&rig, -3 * DAY);
+    let (found, _) = until(&mut peer, "it goes on three days before", |found| {
+        began(found) >= before + 2
+    });
+    assert_eq!(doubled(&found), 0, "{found:#?}");
+    trial.figure("jumps", "+1 h, -1 h, +1 y, -1 y, -3 d");
     trial.figure("doubled", doubled(&found));
     trial.figure("silently_missed", 0);
 }

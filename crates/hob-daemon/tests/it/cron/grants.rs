@@ -1,0 +1,169 @@
+//! What a job was granted: the stored rules alone say it.
+
+use super::{House, job};
+use hob_kit::clock::Clock;
+use hob_store::JobRow;
+use hob_wire::rooms::cron::{
+    Add, AddJobParams, Grant, GrantView, Job, JobParams, JobTerms, List, ListParams, Remove,
+    Update, UpdateJobParams,
+};
+use hob_wire::rooms::permission;
+use hob_wire::rooms::permission::Rule;
+use std::collections::BTreeMap;
+
+fn grant(tool: &str) -> Grant {
+    Grant {
+        tool: tool.to_owned(),
+        matches: BTreeMap::new(),
+        path: None,
+        host: None,
+    }
+}
+
+async fn jobs(house: &House) -> Vec<Job> {
+    let listed = house.caller().call::<List>(&ListParams::default()).await;
+    listed.expect("lists").jobs
+}
+
+/// What the only job may do, as the list says it.
+async fn may(house: &House) -> Vec<String> {
+    let mut jobs = jobs(house).await;
+    let grants = jobs.remove(0).terms.grants;
+    grants.into_iter().map(|grant| grant.tool).collect()
+}
+
+/// The stored rules, by tool.
+async fn rules(house: &House) -> Vec<Rule> {
+    let params = permission::ListParams::default();
+    let listed = house.caller().call::<permission::List>(&params).await;
+    let mut rules = listed.expect("lists").rules;
+    rules.sort_by(|one, other| one.terms.tool.cmp(&other.terms.tool));
+    rules
+}
+
+async fn update(house: &House, change: UpdateJobParams) -> Job {
+    let changed = house.caller().call::<Update>(&change).await;
+    changed.expect("is changed")
+}
+
+fn change(id: &str) -> UpdateJobParams {
+    UpdateJobParams {
+        id: id.to_owned(),
+        ..UpdateJobParams::default()
+    }
+}
+
+#[tokio::test]
+async fn a_grant_that_was_removed_stays_away_until_somebody_grants_it_again() {
+    let house = House::new();
+    let params = AddJobParams {
+        grants: Some(vec![grant("exec"), grant("write"), grant("exec")]),
+        ..job("tidy", "@yearly")
+    };
+    let added = house.caller().call::<Add>(&params).await;
+    assert_eq!(added.expect("is added").terms.grants.len(), 2);
+    let stored = rules(&house).await;
+    assert_eq!(stored.len(), 2);
+    assert_eq!(stored[0].terms.sessions.as_deref(), Some("cron:tidy:*"));
+    let gone = permission::RemoveParams {
+        id: stored[0].id.clone(),
+    };
+    let removed = house.caller().call::<permission::Remove>(&gone).await;
+    removed.expect("is removed");
+    assert_eq!(may(&house).await, ["write"]);
+    // Changing something else leaves the grants alone, whatever it is.
+    for other in [
+        UpdateJobParams {
+            description: Some("tidies".to_owned()),
+            ..change("tidy")
+        },
+        UpdateJobParams {
+            task: Some("Tidy up.".to_owned()),
+            ..change("tidy")
+        },
+        UpdateJobParams {
+            name: Some("tidy-up".to_owned()),
+            ..change("tidy")
+        },
+        UpdateJobParams {
+            schedule: Some("webhook".to_owned()),
+            ..change("tidy-up")
+        },
+    ] {
+        let changed = update(&house, other).await;
+        assert_eq!(changed.terms.grants.len(), 1, "{changed:?}");
+        assert_eq!(may(&house).await, ["write"]);
+    }
+    let stored = rules(&house).await;
+    assert_eq!(stored.len(), 1);
+    let sessions = stored[0].terms.sessions.as_deref();
+    assert_eq!(sessions, Some("webhook:tidy-up:*"), "they went along");
+    // One that names grants replaces them.
+    let named = UpdateJobParams {
+        grants: Some(vec![grant("exec")]),
+        ..change("tidy-up")
+    };
+    update(&house, named).await;
+    assert_eq!(may(&house).await, ["exec"]);
+    let none = UpdateJobParams {
+        grants: Some(Vec::new()),
+        ..change("tidy-up")
+    };
+    update(&house, none).await;
+    assert!(may(&house).await.is_empty() && rules(&house).await.is_empty());
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn rules_go_with_their_job_and_those_of_others_stay() {
+    let house = House::new();
+    for name in ["a", "b"] {
+        let params = AddJobParams {
+            grants: Some(vec![grant("exec")]),
+            ..job(name, "@yearly")
+        };
+        house.caller().call::<Add>(&params).await.expect("is added");
+    }
+    let gone = JobParams { id: "a".to_owned() };
+    let removed = house.caller().call::<Remove>(&gone).await;
+    removed.expect("is removed");
+    let left = rules(&house).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(left[0].terms.sessions.as_deref(), Some("cron:b:*"));
+    house.fixture.close().await;
+}
+
+#[tokio::test]
+async fn a_start_grants_nothing() {
+    // As a former version left it: a list of its own, and a rule that a person removed since.
+    let row = |now: u64| JobRow {
+        id: "cron-old".to_owned(),
+        terms: JobTerms {
+            grants: vec![GrantView::from(grant("exec"))],
+            name: "old".to_owned(),
+            schedule: "@yearly".to_owned(),
+            ..JobTerms::default()
+        },
+        enabled: true,
+        cursor_ms: now,
+        failures: 0,
+        problem: None,
+        nonce: "n".to_owned(),
+        created_at: now,
+        updated_at: now,
+    };
+    let clock = Clock::system();
+    let now = clock.wall_ms();
+    let house = House::before(clock, async |store| {
+        store.add_job(row(now), Vec::new()).await.expect("is kept");
+    })
+    .await;
+    assert!(may(&house).await.is_empty());
+    let described = UpdateJobParams {
+        description: Some("old".to_owned()),
+        ..change("old")
+    };
+    assert!(update(&house, described).await.terms.grants.is_empty());
+    assert!(rules(&house).await.is_empty());
+    house.fixture.close().await;
+}
