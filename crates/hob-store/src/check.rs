@@ -1,109 +1,16 @@
-//! Looking for rot. SQLite notices a damaged page only when it meets it; these look everywhere.
+//! The structure of the database and the rules that hold across its tables. SQLite notices a
+//! damaged page only when it meets it; these look everywhere. `verify` looks at the rest.
 
-use crate::blobs::{Hash, folder_of, problem as blob_problem};
-use crate::connection::{beside, open_reader};
-use crate::error::{StoreError, Trouble, mend};
+use crate::connection::open_reader;
+use crate::error::{StoreError, mend};
 use crate::health::Health;
-use crate::inspect::inspect;
-use crate::migrations;
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Problems named; more say nothing new.
-const PROBLEMS_MAX: usize = 100;
-
-/// What [`verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// What is wrong, a sentence each; empty when all is well.
-    pub problems: Vec<String>,
-    /// What is unusual and harmless, such as a write that a crash cut off.
-    pub notes: Vec<String>,
-}
-
-/// Checks structure and rules of a whole database that nobody has open.
-pub(crate) fn verify(database: &Path) -> Result<Verdict, StoreError> {
-    let mut verdict = Verdict::default();
-    if !database.exists() && !beside(database, ".mark").exists() {
-        verdict.notes.push(format!(
-            "There is no database yet at '{}'.",
-            database.display()
-        ));
-        return Ok(verdict);
-    }
-    for finding in inspect(database, true)?.findings {
-        if finding.is_loss {
-            verdict.problems.push(finding.text);
-        } else {
-            verdict.notes.push(finding.text);
-        }
-    }
-    let sql = open_reader(database).map_err(|error| StoreError::of_sqlite(&error, database))?;
-    let checked = check_all(&sql, database, &mut verdict);
-    match checked.map_err(|trouble| trouble.about(database)) {
-        Ok(()) => {}
-        Err(error @ StoreError::Damaged { .. }) => verdict.problems.push(error.to_string()),
-        Err(error) => return Err(error),
-    }
-    Ok(verdict)
-}
-
-fn check_all(sql: &Connection, database: &Path, verdict: &mut Verdict) -> Result<(), Trouble> {
-    let version = migrations::version(sql)?;
-    if version != migrations::SCHEMA {
-        verdict.notes.push(format!(
-            "The database has schema {version}; this hob writes {}.",
-            migrations::SCHEMA
-        ));
-        return Ok(());
-    }
-    for row in problems(sql, &format!("PRAGMA integrity_check({PROBLEMS_MAX})"))? {
-        if row != "ok" {
-            verdict.problems.push(row);
-        }
-    }
-    for (rule, select) in RULES {
-        for row in problems(sql, select)? {
-            verdict.problems.push(format!("{rule}: {row}"));
-        }
-    }
-    check_blobs(sql, &folder_of(database), verdict)
-}
-
-/// Every blob that a row names is there, and what its name says.
-fn check_blobs(sql: &Connection, folder: &Path, verdict: &mut Verdict) -> Result<(), Trouble> {
-    let mut select = sql.prepare(
-        "SELECT params_blob FROM run_tasks WHERE params_blob IS NOT NULL
-         UNION SELECT blob FROM journal WHERE blob IS NOT NULL
-         UNION SELECT blob FROM changes WHERE blob IS NOT NULL
-         UNION SELECT blob FROM outputs",
-    )?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let problem = blob_problem(folder, Hash(row.get(0)?));
-        let problem = problem.map(|problem| problem.to_string());
-        verdict.problems.extend(problem);
-        if verdict.problems.len() >= PROBLEMS_MAX {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// What must always hold, and the query that finds where it does not.
-const RULES: &[(&str, &str)] = &[
-    (
-        "Messages of a session are numbered from 1 without holes, and counted",
-        "SELECT 'session ' || s.row_id || ' counts ' || s.message_count || ' and has '
-                || count(m.row_id) || ', numbered ' || ifnull(min(m.seq), 0) || ' to '
-                || ifnull(max(m.seq), 0)
-         FROM sessions s LEFT JOIN messages m ON m.session = s.row_id GROUP BY s.row_id
-         HAVING count(m.row_id) <> s.message_count
-             OR (s.message_count > 0 AND (min(m.seq) <> 1 OR max(m.seq) <> s.message_count))
-         LIMIT 20",
-    ),
+pub(crate) const RULES: &[(&str, &str)] = &[
     (
         "Every message has its session, or one that is being deleted",
         "SELECT 'session ' || m.session FROM messages m
@@ -168,7 +75,7 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-fn problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn problems(sql: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
     let mut select = sql.prepare(select)?;
     let rows = select.query_map([], |row| row.get(0))?;
     rows.collect()

@@ -4,6 +4,7 @@
 //! Invariant: a damaged, fenced or replaced store never becomes ready again; a full one does.
 
 use crate::error::StoreError;
+use hob_wire::DamagedRow;
 use hob_wire::rooms::daemon::StoreState;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +22,7 @@ struct Inner {
     /// Why writes are refused; none when they are taken.
     refusal: Option<StoreError>,
     findings: Vec<String>,
+    damaged: Vec<DamagedRow>,
 }
 
 impl Health {
@@ -71,6 +73,25 @@ impl Health {
         if inner.findings.len() < FINDINGS_MAX {
             inner.findings.push(finding);
         }
+    }
+
+    /// Takes note of a damaged row, once.
+    pub(crate) fn found_damaged(&self, row: &DamagedRow) {
+        let mut inner = self.inner();
+        if inner.damaged.len() < FINDINGS_MAX && !inner.damaged.contains(row) {
+            tracing::error!("{}", row.message);
+            inner.damaged.push(row.clone());
+        }
+    }
+
+    /// Forgets damaged rows that are gone.
+    pub(crate) fn forget_damaged(&self, is_gone: impl Fn(&DamagedRow) -> bool) {
+        self.inner().damaged.retain(|row| !is_gone(row));
+    }
+
+    /// Damaged rows met since the start.
+    pub(crate) fn damaged(&self) -> Vec<DamagedRow> {
+        self.inner().damaged.clone()
     }
 
     /// State, what to do about it, findings.

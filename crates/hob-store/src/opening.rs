@@ -5,6 +5,7 @@
 //! name, or not at all.
 
 use crate::check::quick_check;
+use crate::checksums::fill::fill_small;
 use crate::connection::{APPLICATION_ID, WriterConnection, beside, open_draft};
 use crate::disk::{Disk, io_error, open_mark};
 use crate::error::{StoreError, mend};
@@ -55,6 +56,7 @@ pub(crate) fn open(path: &Path, clock: &Clock, had_life: bool) -> Result<Opened,
     }
     connection.prepare().map_err(failed)?;
     let migrated = migrate(&connection.sql, path)?;
+    fill_small(&connection.sql).map_err(failed)?;
     let readers = Readers::open(path, clock.clone(), Arc::clone(&health))?;
 
     let mut disk = Disk::new(path, Some(connection), open_mark(path)?);

@@ -132,9 +132,12 @@ impl Desk {
         let load = || async {
             let all = self.parts.store.all_rules().await?;
             let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
-            for kept in all {
+            for kept in all.rows {
                 let session = kept.session.map(|id| id.to_string());
                 rules.add(kept.rule, session.as_deref());
+            }
+            for row in all.damaged {
+                rules.add_damaged(row.id.unwrap_or_default());
             }
             Ok(())
         };

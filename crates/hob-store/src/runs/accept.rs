@@ -6,6 +6,7 @@ use super::planning::AcceptPlan;
 use super::row;
 use super::words::{Accepted, RunRow, RunSummary};
 use crate::batch::Batch;
+use crate::checksums::{RUN_TASKS, RUNS};
 use crate::error::{StoreError, Trouble};
 use crate::events::{Kept, Place};
 use crate::sessions::row::Head;
@@ -215,12 +216,10 @@ fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rus
             plan.params_hash.as_ref().map(|hash| &hash.0[..]),
             int(batch.now_ms),
         ))?;
+    RUNS.seal(batch.sql, [row_id])?;
     batch
         .sql
-        .prepare_cached(
-            "INSERT INTO run_tasks (run, task, limits, params, params_blob)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
+        .prepare_cached(&INSERT_TASK)?
         .execute((
             row_id,
             &plan.task,
@@ -231,6 +230,8 @@ fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rus
     Ok(row_id)
 }
 
+static INSERT_TASK: LazyLock<String> =
+    LazyLock::new(|| RUN_TASKS.insert(&["run", "task", "limits", "params", "params_blob"]));
 pub(crate) const BY_ID: &str = "SELECT 1 FROM runs WHERE id = ?1";
 pub(crate) const BY_KEY: &str =
     "SELECT id, params_hash FROM runs WHERE asked = ?1 AND idempotency_key = ?2";

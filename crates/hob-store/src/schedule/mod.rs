@@ -14,6 +14,7 @@ mod words;
 
 pub use words::{JobRow, NewSlot, Opened, Opening, SlotEnd, SlotRow};
 
+use crate::checksums::damage::WithDamage;
 use crate::error::StoreError;
 use crate::rules;
 use crate::store::Store;
@@ -50,23 +51,30 @@ impl Store {
 
     /// Removes a job with its slots.
     pub async fn remove_job(&self, id: &str) -> Result<(), StoreError> {
-        let id = id.to_owned();
-        self.write(0, move |batch| jobs::remove(batch, &id)).await
+        let job = id.to_owned();
+        let removed = self.write(0, move |batch| jobs::remove(batch, &job));
+        removed.await?;
+        self.forget_damaged("jobs", id);
+        Ok(())
     }
 
-    /// Every job, by name.
-    pub async fn all_jobs(&self) -> Result<Vec<JobRow>, StoreError> {
-        let mut all: Vec<JobRow> = Vec::new();
+    /// Every job, by name; damaged ones apart.
+    pub async fn all_jobs(&self) -> Result<WithDamage<Vec<JobRow>>, StoreError> {
+        let mut all = WithDamage::<Vec<JobRow>>::default();
+        let mut after = 0;
         loop {
-            let after = all.last().map(|job| job.terms.name.clone());
-            let read = self.read(move |sql| read::jobs(sql, after.as_deref(), JOBS_A_READ));
+            let read = self.read_with_damage(move |sql| read::jobs(sql, after, JOBS_A_READ));
             let page = read.await?;
-            let is_last = page.len() < JOBS_A_READ;
-            all.extend(page);
-            if is_last {
-                return Ok(all);
+            let (jobs, last) = page.rows;
+            all.rows.extend(jobs);
+            all.damaged.extend(page.damaged);
+            match last {
+                Some(last) => after = last,
+                None => break,
             }
         }
+        all.rows.sort_by(|one, other| one.terms.name.cmp(&other.terms.name));
+        Ok(all)
     }
 
     /// Opens slots and moves cursors, all of it or nothing; answers the slots in order. One that

@@ -28,6 +28,7 @@ fn status() -> DaemonStatus {
             state: StoreState::Ready,
             message: None,
             findings: Vec::new(),
+            damaged: Vec::new(),
             schema: 1,
             sqlite: "3.54.1".to_owned(),
             bytes: 1_258_291,

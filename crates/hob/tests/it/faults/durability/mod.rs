@@ -3,6 +3,7 @@
 mod homes;
 mod kills;
 mod migrations;
+mod rot;
 mod space;
 mod steps;
 mod syscalls;
