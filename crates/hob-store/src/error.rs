@@ -203,9 +203,11 @@ impl From<StoreError> for WireError {
             StoreError::Damaged { .. }
             | StoreError::NewerSchema { .. }
             | StoreError::Fenced { .. }
-            | StoreError::Replaced { .. }
-            | StoreError::Unreadable { .. }
-            | StoreError::DamagedRow(_) => (ErrorCode::ServiceUnavailable, false),
+            | StoreError::Replaced { .. } => (ErrorCode::ServiceUnavailable, false),
+            // One row, not the service: what else is asked is answered.
+            StoreError::Unreadable { .. } | StoreError::DamagedRow(_) => {
+                (ErrorCode::MethodError, false)
+            }
             StoreError::Internal(_) => (ErrorCode::Internal, false),
         };
         let mut wire = WireError::new(code, error.to_string());

@@ -155,7 +155,8 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
                 e.payload, s.id, s.key, s.kind, m.id, m.seq, m.role, m.at, m.content, e.run,
                 r.id, t.task, r.state, r.step, r.attempt, r.resumed, r.text, r.success, r.cause,
                 r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model,
-                r.notes, r.started_at, r.ended_at, m.row_id, {}, r.row_id, {}, t.run, {}
+                r.notes, r.started_at, r.ended_at, m.row_id, iif(m.row_id IS NULL, NULL, {}),
+                r.row_id, iif(r.row_id IS NULL, NULL, {}), t.run, iif(t.run IS NULL, NULL, {})
          FROM events e
          LEFT JOIN sessions s ON s.row_id = e.session
          LEFT JOIN messages m ON m.row_id = e.message AND m.session = e.session

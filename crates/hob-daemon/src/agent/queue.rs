@@ -338,7 +338,21 @@ impl SessionTurn {
     /// Ends a run of which something stored is damaged.
     async fn end_unreadable(&self, row: RunRow, message: String) -> Turn {
         let run = row.id;
-        self.ended(run, bury(&self.shared, row, message)).await
+        let mut shown = row.clone();
+        shown.summary.state = RunState::Done;
+        shown.summary.cause = Some(Cause::Parked);
+        shown.summary.message = Some(message.clone());
+        let ended = async {
+            match bury(&self.shared, row, message).await {
+                // Not its journal but its own row, which takes no step any more.
+                Err(StoreError::DamagedRow(_)) => {
+                    self.shared.parts.store.end_damaged_runs().await?;
+                    Ok(views::view(&shown, Vec::new()))
+                }
+                ended => ended,
+            }
+        };
+        self.ended(run, ended).await
     }
 
     async fn ended(

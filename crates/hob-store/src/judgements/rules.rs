@@ -170,8 +170,9 @@ pub(super) fn find(sql: &Connection, id: &str) -> Result<Rule, Trouble> {
 }
 
 pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<()> {
+    // Not by the index, in which a damaged id is not to be found.
     RULES.despite_damage(batch.sql, || {
-        let delete = "DELETE FROM rules WHERE id = ?1";
+        let delete = "DELETE FROM rules WHERE +id = ?1";
         batch.sql.prepare_cached(delete)?.execute([id]).map(drop)
     })
 }

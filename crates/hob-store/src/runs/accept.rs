@@ -117,13 +117,14 @@ fn accepted_before(
     let Some((id, hash)) = found else {
         return Ok(None);
     };
+    let run = row::find(batch.sql, id)?;
     if hash != plan.params_hash.map(|hash| hash.0) {
         return Err(StoreError::Conflict(format!(
             "The idempotency key '{key}' already made run {id} of this session, with another task or other parameters. Use a new key for a new run."
         ))
         .into());
     }
-    match row::find(batch.sql, id)? {
+    match run {
         Some(run) => Ok(Some(run)),
         // It worked on a fork that was deleted since: it cannot be shown, nor made once more.
         None => Err(StoreError::Conflict(format!(

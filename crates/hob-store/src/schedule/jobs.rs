@@ -86,10 +86,10 @@ pub(super) fn update(
 }
 
 pub(super) fn remove(batch: &mut Batch<'_>, id: &str) -> Result<(), Trouble> {
-    // A damaged one is known by its name only.
+    // A damaged one is known by its name only, and not to be found by an index.
     let found: Option<(i64, String, String)> = batch
         .sql
-        .prepare_cached("SELECT row_id, id, name FROM jobs WHERE id = ?1 OR name = ?1")?
+        .prepare_cached("SELECT row_id, id, name FROM jobs WHERE +id = ?1 OR +name = ?1")?
         .query_row([id], |row| {
             let text = |column| Ok::<_, rusqlite::Error>(stored_text(row.get_ref(column)?));
             Ok((

@@ -149,11 +149,7 @@ pub(crate) fn append(
     let key = key.filter(|_| !failpoint::broken(16));
     let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
-    // The number SQLite would give it; known before, because the checksum covers it.
-    let message: i64 = batch
-        .sql
-        .prepare_cached("SELECT ifnull(max(row_id), 0) + 1 FROM messages")?
-        .query_row([], |row| row.get(0))?;
+    let message = batch.heads.next_message(batch.sql)?;
     batch
         .sql
         .prepare_cached(&INSERT_MESSAGE)?
@@ -188,7 +184,7 @@ pub(crate) fn append(
         message,
     };
     batch.log(event(&MESSAGE, head.face, payload), place)?;
-    batch.heads.grown(head.row_id);
+    batch.heads.grown(head.row_id, message);
     let sent = Sent {
         message_id: id,
         seq,

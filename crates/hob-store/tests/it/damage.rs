@@ -3,7 +3,6 @@
 use crate::runs::rig::{run, step};
 use crate::support::{Home, Open, alter, text_to, verify};
 use hob_core::permission::Chain;
-use hob_kit::clock::Clock;
 use hob_store::{Judgement, NewEntry, NewRule, StoreError, TokenRow};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::{ListParams as RunListParams, RunState};
@@ -260,10 +259,8 @@ async fn a_damaged_rule_is_apart_from_the_others_and_can_be_removed() {
     assert_eq!(all.rows.len(), 1);
     assert_eq!(all.rows[0].rule.id, "aa");
     assert_eq!(all.damaged[0].id.as_deref(), Some("bb"), "it is not pruned unseen");
-    let now_ms = Clock::system().wall_ms();
     let page = store.list_rules(ListParams::default(), 0).await.unwrap();
     assert_eq!((page.rows.0.len(), page.damaged.len()), (1, 1));
-    let _ = now_ms;
     assert_eq!(store.rule("bb").await.unwrap().id, "bb");
     store.remove_rule("bb", entry("rule-removed")).await.unwrap();
     assert_eq!(store.all_rules().await.unwrap().damaged, []);

@@ -5,15 +5,20 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::render::words::{grouped, one_line};
 use crate::render::{Screen, Tone};
+use crate::terminal::Terminal;
 use crate::tree::text;
 use clap::{ArgMatches, Command};
+use hob_client::{CallOptions, Client, Item, Subscription};
 use hob_kit::lock::HomeLock;
 use hob_store::Store;
-use hob_wire::rooms::daemon::{Verified, VerifiedPart, Verify, VerifyParams};
+use hob_wire::rooms::daemon::{Verified, VerifiedPart, Verify, Verifying};
+use hob_wire::{Method, Topic};
 use std::time::{Duration, Instant};
 
 /// Between two words about how far it is.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+/// A check that takes longer reads a disk that does not answer.
+const WAIT_MAX: Duration = Duration::from_hours(24);
 
 pub fn command() -> Command {
     Command::new("verify")
@@ -32,7 +37,7 @@ pub fn command() -> Command {
 
 pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
     let verified = match context.running_client().await? {
-        Some(client) => client.call::<Verify>(&VerifyParams {}).await?,
+        Some(client) => beside_daemon(&client).await?,
         None => offline(context)?,
     };
     context.terminal.shown(&verified, lines)?;
@@ -42,6 +47,39 @@ pub async fn run(context: &Context, _: &ArgMatches) -> Result<(), Failure> {
         // It was said already.
         Err(Failure::quiet(Exit::Failed))
     }
+}
+
+/// Asks the daemon, and tells how far it is.
+async fn beside_daemon(client: &Client) -> Result<Verified, Failure> {
+    let mut stream = client
+        .subscribe(Subscription::to([Verifying::SPEC.topic]))
+        .await?;
+    let options = CallOptions {
+        timeout: WAIT_MAX,
+        ..CallOptions::default()
+    };
+    let call = client.call_raw(Verify::SPEC.name, Some("{}".into()), options);
+    tokio::pin!(call);
+    let mut told_at = Instant::now();
+    let answer = loop {
+        tokio::select! {
+            answer = &mut call => break answer?,
+            Some(Ok(Item::Event(event))) = stream.next() => {
+                if let Some(at) = event.read::<Verifying>()
+                    && told_at.elapsed() >= PROGRESS_EVERY
+                {
+                    told_at = Instant::now();
+                    progress(&at.part, at.checked);
+                }
+            }
+        }
+    };
+    let read = serde_json::from_slice(&answer.unwrap_or_default());
+    read.map_err(|error| Failure::failed(format!("The daemon's answer cannot be read: {error}.")))
+}
+
+fn progress(part: &str, checked: u64) {
+    Terminal::note(format!("{}: {} so far", one_line(part), grouped(checked)));
 }
 
 /// Reads the store under the home's lock, so that no daemon starts to write in between.
@@ -61,7 +99,7 @@ fn offline(context: &Context) -> Result<Verified, Failure> {
     let verified = Store::verify(&home.database(), &mut |part, checked| {
         if told_at.elapsed() >= PROGRESS_EVERY {
             told_at = Instant::now();
-            crate::terminal::Terminal::note(format!("{part}: {} so far", grouped(checked)));
+            progress(part, checked);
         }
     });
     verified.map_err(|error| refused(&error))
