@@ -49,9 +49,12 @@ async fn create(desk: Desk, params: CreateParams) -> Result<Created, WireError> 
 }
 
 async fn list(desk: Desk) -> Result<Tokens, WireError> {
-    let rows = desk.store.list_tokens().await?;
-    let tokens = rows.into_iter().map(|row| row.info).collect();
-    Ok(Tokens { tokens })
+    let found = desk.store.list_tokens().await?;
+    let tokens = found.rows.into_iter().map(|row| row.info).collect();
+    Ok(Tokens {
+        tokens,
+        damaged: found.damaged,
+    })
 }
 
 async fn revoke(desk: Desk, params: RevokeParams) -> Result<Revoked, WireError> {

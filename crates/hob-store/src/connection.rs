@@ -3,6 +3,7 @@
 //! Invariants: a commit on the writer's connection is synced before it returns; no connection
 //! checkpoints by itself, because the writer decides when the write-ahead log may be emptied.
 
+use crate::checksums;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::path::{Path, PathBuf};
@@ -109,6 +110,7 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
         "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
          PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
     )?;
+    checksums::register(&sql)?;
     Ok(sql)
 }
 

@@ -2,7 +2,7 @@
 //! act on. Invariant: SQLite's own words never stand alone; the file and the next step do.
 
 use crate::runs::Purse;
-use hob_wire::{ErrorCode, WireError};
+use hob_wire::{DamagedRow, ErrorCode, WireError};
 use rusqlite::ffi;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,15 @@ pub enum StoreError {
     /// A file of the store is not what it should be; nothing is written to it any more.
     #[error("{}: {what}", file.display())]
     Damaged { file: PathBuf, what: String },
+    /// One row is not what was written; everything else goes on.
+    #[error("{}", .0.message)]
+    DamagedRow(Box<DamagedRow>),
+    /// A stored value is not of the form it was written in; everything else goes on.
+    #[error(
+        "'{}' holds a row that cannot be read ({what}), so it is damaged. 'hob verify' names what is damaged; restore a backup to get it back.",
+        file.display()
+    )]
+    Unreadable { file: PathBuf, what: String },
     /// The database was written by a newer hob.
     #[error(
         "'{}' has schema {found}, and this hob knows only up to {known}. Update hob; an older one cannot open it.",
@@ -90,7 +99,13 @@ impl StoreError {
     /// Reads an error of SQLite about `file`.
     pub(crate) fn of_sqlite(error: &rusqlite::Error, file: &Path) -> Self {
         let Some(code) = error.sqlite_error() else {
-            return StoreError::Internal(error.to_string());
+            return match unreadable_value(error) {
+                Some(what) => StoreError::Unreadable {
+                    file: file.to_owned(),
+                    what,
+                },
+                None => StoreError::Internal(error.to_string()),
+            };
         };
         match code.extended_code & 0xFF {
             ffi::SQLITE_FULL => StoreError::Full,
@@ -110,6 +125,24 @@ impl StoreError {
             ),
             _ => StoreError::Internal(error.to_string()),
         }
+    }
+}
+
+/// Says which value of a row cannot be read, if that is what failed.
+fn unreadable_value(error: &rusqlite::Error) -> Option<String> {
+    match error {
+        rusqlite::Error::InvalidColumnType(_, column, found) => Some(format!(
+            "the column '{column}' holds a value of the type {}",
+            found.to_string().to_lowercase()
+        )),
+        rusqlite::Error::FromSqlConversionFailure(_, _, why) => {
+            Some(format!("a value has a wrong form: {why}"))
+        }
+        rusqlite::Error::IntegralValueOutOfRange(_, number) => {
+            Some(format!("a number is out of its range: {number}"))
+        }
+        rusqlite::Error::Utf8Error(..) => Some("a text is not UTF-8".to_owned()),
+        _ => None,
     }
 }
 
@@ -171,9 +204,16 @@ impl From<StoreError> for WireError {
             | StoreError::NewerSchema { .. }
             | StoreError::Fenced { .. }
             | StoreError::Replaced { .. } => (ErrorCode::ServiceUnavailable, false),
+            // One row, not the service: what else is asked is answered.
+            StoreError::Unreadable { .. } | StoreError::DamagedRow(_) => {
+                (ErrorCode::MethodError, false)
+            }
             StoreError::Internal(_) => (ErrorCode::Internal, false),
         };
-        let wire = WireError::new(code, error.to_string());
+        let mut wire = WireError::new(code, error.to_string());
+        if let StoreError::DamagedRow(row) = &error {
+            wire = wire.with_details(serde_json::json!({ "damaged": row }));
+        }
         if retryable {
             wire.retry_after(RETRY_AFTER_MS)
         } else {

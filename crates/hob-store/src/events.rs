@@ -1,8 +1,9 @@
 //! The event log in SQL: writing a row, and rebuilding payloads when it is read again.
 //!
 //! Invariants: an event about a row is rebuilt to the very bytes it was published with; an event
-//! whose row is gone is left out; a page is empty only when nothing follows.
+//! whose row is gone or damaged is left out, and the damage named; a page is empty only when nothing follows.
 
+use crate::checksums::{MESSAGES, RUN_TASKS, RUNS};
 use crate::loops::payload as loops;
 use crate::runs::payload;
 use crate::runs::row::summary;
@@ -11,10 +12,10 @@ use bytes::Bytes;
 use hob_bus::{LogBounds, LoggedEvent, NewEvent, SessionTag};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::session::SessionCreatedPayload;
-use hob_wire::{MessageId, RunId, SessionId};
+use hob_wire::{DamagedRow, MessageId, RunId, SessionId};
 use rusqlite::{Connection, Row};
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
 /// What an event's payload is rebuilt from.
@@ -112,35 +113,30 @@ pub(crate) struct Page {
     pub(crate) is_last: bool,
     /// The last number looked at, left out events included.
     pub(crate) reached: u64,
+    /// Damaged rows that events are about.
+    pub(crate) damaged: Vec<DamagedRow>,
 }
 
 /// Reads at most `rows_max` rows of the log after `after`; stops early when the payloads grow
 /// large.
 pub(crate) fn page(sql: &Connection, after: u64, rows_max: usize) -> rusqlite::Result<Page> {
-    let mut select = sql.prepare_cached(
-        "SELECT e.seq, e.topic, e.source, e.session, e.message, e.session_id, e.session_key,
-                e.payload, s.id, s.key, s.kind, m.id, m.seq, m.role, m.at, m.content, e.run,
-                r.id, t.task, r.state, r.step, r.attempt, r.resumed, r.text, r.success, r.cause,
-                r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model,
-                r.notes, r.started_at, r.ended_at
-         FROM events e
-         LEFT JOIN sessions s ON s.row_id = e.session
-         LEFT JOIN messages m ON m.row_id = e.message AND m.session = e.session
-         LEFT JOIN runs r ON r.row_id = e.run AND e.payload IS NULL
-         LEFT JOIN run_tasks t ON t.run = r.row_id
-         WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2",
-    )?;
+    let mut select = sql.prepare_cached(&PAGE)?;
     let mut rows = select.query((int(after), int(rows_max as u64)))?;
     let mut names = Names::default();
     let mut page = Page {
         events: Vec::new(),
         is_last: false,
         reached: after,
+        damaged: Vec::new(),
     };
     let (mut seen, mut bytes) = (0, 0);
     while let Some(row) = rows.next()? {
         seen += 1;
         page.reached = number(row, 0)?;
+        if let Some(damaged) = damage(sql, row)? {
+            page.damaged.push(damaged);
+            continue;
+        }
         if let Some(event) = rebuild(row, &mut names)? {
             bytes += event.payload.as_ref().map_or(0, Bytes::len);
             page.events.push(event);
@@ -151,6 +147,38 @@ pub(crate) fn page(sql: &Connection, after: u64, rows_max: usize) -> rusqlite::R
     }
     page.is_last = seen < rows_max;
     Ok(page)
+}
+
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT e.seq, e.topic, e.source, e.session, e.message, e.session_id, e.session_key,
+                e.payload, s.id, s.key, s.kind, m.id, m.seq, m.role, m.at, m.content, e.run,
+                r.id, t.task, r.state, r.step, r.attempt, r.resumed, r.text, r.success, r.cause,
+                r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model,
+                r.notes, r.started_at, r.ended_at, m.row_id, iif(m.row_id IS NULL, NULL, {}),
+                r.row_id, iif(r.row_id IS NULL, NULL, {}), t.run, iif(t.run IS NULL, NULL, {})
+         FROM events e
+         LEFT JOIN sessions s ON s.row_id = e.session
+         LEFT JOIN messages m ON m.row_id = e.message AND m.session = e.session
+         LEFT JOIN runs r ON r.row_id = e.run AND e.payload IS NULL
+         LEFT JOIN run_tasks t ON t.run = r.row_id
+         WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2",
+        MESSAGES.state("m"),
+        RUNS.state("r"),
+        RUN_TASKS.state("t")
+    )
+});
+
+/// The damaged row that an event would be rebuilt from, if it is one.
+fn damage(sql: &Connection, row: &Row<'_>) -> rusqlite::Result<Option<DamagedRow>> {
+    for (table, column) in [(&MESSAGES, 35), (&RUNS, 37), (&RUN_TASKS, 39)] {
+        if let Some(key) = row.get::<_, Option<i64>>(column)?
+            && !table.is_whole(sql, row, column + 1, (key, 0))?
+        {
+            return table.damaged_at(sql, [key]).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 fn rebuild(row: &Row<'_>, names: &mut Names) -> rusqlite::Result<Option<LoggedEvent>> {

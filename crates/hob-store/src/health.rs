@@ -5,6 +5,7 @@
 //! or fails does, as soon as the disk works.
 
 use crate::error::StoreError;
+use hob_wire::DamagedRow;
 use hob_wire::rooms::daemon::StoreState;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +26,7 @@ struct Inner {
     unreadable: Option<String>,
     findings: Vec<String>,
     losses: Vec<String>,
+    damaged: Vec<DamagedRow>,
 }
 
 /// What the store says about itself.
@@ -111,6 +113,25 @@ impl Health {
             }
             inner.findings.push(finding);
         }
+    }
+
+    /// Takes note of a damaged row, once.
+    pub(crate) fn found_damaged(&self, row: &DamagedRow) {
+        let mut inner = self.inner();
+        if inner.damaged.len() < FINDINGS_MAX && !inner.damaged.contains(row) {
+            tracing::error!("{}", row.message);
+            inner.damaged.push(row.clone());
+        }
+    }
+
+    /// Forgets damaged rows that are gone.
+    pub(crate) fn forget_damaged(&self, is_gone: impl Fn(&DamagedRow) -> bool) {
+        self.inner().damaged.retain(|row| !is_gone(row));
+    }
+
+    /// Damaged rows met since the start.
+    pub(crate) fn damaged(&self) -> Vec<DamagedRow> {
+        self.inner().damaged.clone()
     }
 
     pub(crate) fn report(&self) -> Report {

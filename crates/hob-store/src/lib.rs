@@ -14,7 +14,8 @@
 //! - `schedule`: jobs, and what became of each time they were due
 //! - `terminals`: shells that a person and hob share, and the commands run in them
 //! - `blobs`: what is too large for a row
-//! - `health`, `check`, `structure_check`: whether the files are sound
+//! - `checksums`: a checksum for each row of what must not change unnoticed
+//! - `health`, `check`, `structure_check`, `verify`: whether the files are sound
 //! - `settings`: what a person may choose
 //!
 //! Invariants: an answer means that the transaction is synced; each write is one transaction with
@@ -25,6 +26,7 @@ mod batch;
 mod blobs;
 mod changes;
 mod check;
+mod checksums;
 mod connection;
 mod disk;
 mod error;
@@ -59,11 +61,12 @@ mod terminals;
 mod tokens;
 mod tool_tiers;
 mod value;
+mod verify;
 mod wal;
 mod writer;
 
 pub use changes::{Change, Former, NewChange};
-pub use check::Verdict;
+pub use checksums::damage::WithDamage;
 pub use error::StoreError;
 pub use judgements::{Judgement, KeptRule, NewEntry, NewRule, RuleChange};
 pub use loops::{
@@ -83,3 +86,4 @@ pub use terminals::{
 };
 pub use tokens::TokenRow;
 pub use tool_tiers::ToolTierRow;
+pub use verify::Progress;

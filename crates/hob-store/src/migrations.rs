@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_authority.sql"),
     include_str!("migrations/0011_log_starts.sql"),
     include_str!("migrations/0012_outcomes.sql"),
+    include_str!("migrations/0013_checksums.sql"),
 ];
 
 /// The schema this program writes.

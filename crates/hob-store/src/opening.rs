@@ -4,6 +4,7 @@
 //! program knows, nor to one that does not fit together; a new database appears whole, under its
 //! name, or not at all.
 
+use crate::checksums::fill::fill_small;
 use crate::connection::{APPLICATION_ID, WriterConnection, beside, open_draft};
 use crate::disk::{Disk, io_error, open_mark};
 use crate::error::{StoreError, mend};
@@ -75,6 +76,7 @@ pub(crate) fn open(parts: &OpenParts<'_>) -> Result<Opened, StoreError> {
     }
     connection.prepare().map_err(failed)?;
     let migrated = migrate(&connection.sql, path)?;
+    fill_small(&connection.sql).map_err(failed)?;
     let readers = Readers::open(path, clock.clone(), Arc::clone(&health))?;
 
     let mut disk = Disk::new(path, Some(connection), open_mark(path)?);

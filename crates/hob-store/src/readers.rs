@@ -92,10 +92,10 @@ impl Readers {
             done
         })
         .map_err(|trouble| trouble.about(&self.path));
-        if let Err(error) = &done
-            && matches!(error, StoreError::Damaged { .. })
-        {
-            self.health.note(error);
+        match &done {
+            Err(error @ StoreError::Damaged { .. }) => self.health.note(error),
+            Err(StoreError::DamagedRow(row)) => self.health.found_damaged(row),
+            _ => {}
         }
         done
     }

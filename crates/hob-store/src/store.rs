@@ -1,7 +1,8 @@
 //! The handle every room holds.
 
 use crate::blobs::Blobs;
-use crate::check::{self, Verdict};
+use crate::check;
+use crate::checksums::damage::WithDamage;
 use crate::error::StoreError;
 use crate::events;
 use crate::migrations::SCHEMA;
@@ -14,6 +15,7 @@ use crate::sessions::write::{self, Draft, Plan};
 use crate::shared::{Shared, SharedParts};
 use crate::structure_check::check_beside;
 use crate::tokens::{self, TokenRow};
+use crate::verify::{self, Progress};
 use crate::writer::{Writer, WriterParts};
 use hob_bus::{BoxFuture, EventLog, LogBounds, LoggedEvent, NewEvent, Publisher};
 use hob_core::retention::Limits;
@@ -21,10 +23,10 @@ use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
-use hob_wire::rooms::daemon::StoreStatus;
+use hob_wire::rooms::daemon::{StoreStatus, Verified};
 use hob_wire::rooms::session;
 use hob_wire::rooms::token::TokenInfo;
-use hob_wire::{Role, WireError};
+use hob_wire::{DamagedRow, Role, WireError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -118,10 +120,19 @@ impl Store {
         rusqlite::version()
     }
 
-    /// Checks the whole database, for `hob doctor`; blocks. The caller holds the home's lock: what
-    /// a daemon writes meanwhile would look like damage.
-    pub fn verify(database: &Path) -> Result<Verdict, StoreError> {
-        check::verify(database)
+    /// Checks everything that is stored, for `hob verify` and `hob doctor`; blocks. The caller
+    /// holds the home's lock: what a daemon writes meanwhile would look like damage.
+    pub fn verify(database: &Path, progress: Progress<'_>) -> Result<Verified, StoreError> {
+        verify::verify(database, progress)
+    }
+
+    /// Checks everything that is stored while the store is in use; blocks.
+    pub fn verify_beside(&self, progress: Progress<'_>) -> Result<Verified, StoreError> {
+        let verified = verify::verify_open(&self.0.database, &self.0.stop, progress)?;
+        for row in &verified.damaged {
+            self.0.shared.health.found_damaged(row);
+        }
+        Ok(verified)
     }
 
     /// Commits what is queued, brings the database file up to date and ends the writer. The bus
@@ -163,6 +174,7 @@ impl Store {
             message: report.message,
             findings: report.findings,
             losses: report.losses,
+            damaged: shared.health.damaged(),
             schema: SCHEMA,
             sqlite: Store::sqlite_version().to_owned(),
             bytes: std::fs::metadata(&self.0.database).map_or(0, |file| file.len()),
@@ -235,10 +247,7 @@ impl Store {
     ) -> Result<session::Messages, StoreError> {
         let session = rules::session_ref(&params.session_key)?;
         let rows = rules::page_rows(params.limit, PAGE_ROWS_DEFAULT)?;
-        self.0
-            .shared
-            .readers
-            .read(move |sql| read::history(sql, &session, rows, params.before))
+        self.messages(move |sql| read::history(sql, &session, rows, params.before))
             .await
     }
 
@@ -249,11 +258,21 @@ impl Store {
     ) -> Result<session::Messages, StoreError> {
         let session = rules::session_ref(&params.session_key)?;
         let rows = rules::page_rows(params.limit, PAGE_ROWS_MAX)?;
-        self.0
-            .shared
-            .readers
-            .read(move |sql| read::export(sql, &session, rows, params.after))
+        self.messages(move |sql| read::export(sql, &session, rows, params.after))
             .await
+    }
+
+    async fn messages(
+        &self,
+        read: impl FnOnce(&rusqlite::Connection) -> Result<session::Messages, crate::error::Trouble>
+        + Send
+        + 'static,
+    ) -> Result<session::Messages, StoreError> {
+        let page = self.read(read).await?;
+        for row in &page.damaged {
+            self.0.shared.health.found_damaged(row);
+        }
+        Ok(page)
     }
 
     /// Adds a message; the answer means that it is on disk.
@@ -317,9 +336,9 @@ impl Store {
             .await
     }
 
-    /// Every token, revoked ones too, oldest first.
-    pub async fn list_tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        self.0.shared.readers.read(tokens::list).await
+    /// Every token, revoked ones too, oldest first; damaged ones apart.
+    pub async fn list_tokens(&self) -> Result<WithDamage<Vec<TokenRow>>, StoreError> {
+        self.read_with_damage(tokens::list).await
     }
 
     /// The folders that a model may read for the live token with this id.
@@ -331,9 +350,11 @@ impl Store {
 
     /// Ends the token with this id, or the live one with this name.
     pub async fn revoke_token(&self, id_or_name: &str, at: u64) -> Result<TokenInfo, StoreError> {
-        let id_or_name = id_or_name.to_owned();
-        self.write(0, move |batch| tokens::revoke(batch, &id_or_name, at))
-            .await
+        let named = id_or_name.to_owned();
+        let revoked = self.write(0, move |batch| tokens::revoke(batch, &named, at));
+        let info = revoked.await?;
+        self.forget_damaged("tokens", id_or_name);
+        Ok(info)
     }
 
     /// The log as the bus needs it.
@@ -357,7 +378,13 @@ impl Store {
     {
         match self.0.shared.health.refusal() {
             Some(refusal) => Err(refusal),
-            None => self.0.shared.lanes.submit(bytes, work).await,
+            None => {
+                let done = self.0.shared.lanes.submit(bytes, work).await;
+                if let Err(StoreError::DamagedRow(row)) = &done {
+                    self.0.shared.health.found_damaged(row);
+                }
+                done
+            }
         }
     }
 
@@ -368,6 +395,34 @@ impl Store {
         F: FnOnce(&rusqlite::Connection) -> Result<T, crate::error::Trouble> + Send + 'static,
     {
         self.0.shared.readers.read(work).await
+    }
+
+    /// Reads like [`Store::read`]; what is damaged on the way becomes known to the status.
+    pub(crate) async fn read_with_damage<T, F>(&self, work: F) -> Result<WithDamage<T>, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&rusqlite::Connection) -> Result<WithDamage<T>, crate::error::Trouble>
+            + Send
+            + 'static,
+    {
+        let read = self.read(work).await?;
+        for row in &read.damaged {
+            self.0.shared.health.found_damaged(row);
+        }
+        Ok(read)
+    }
+
+    /// The damaged rows of a table that were met since the start.
+    pub fn damaged_rows(&self, table: &str) -> Vec<DamagedRow> {
+        let mut rows = self.0.shared.health.damaged();
+        rows.retain(|row| row.table == table);
+        rows
+    }
+
+    /// A damaged row is gone and needs no word any more.
+    pub(crate) fn forget_damaged(&self, table: &str, id: &str) {
+        let is_gone = |row: &DamagedRow| row.table == table && row.id.as_deref() == Some(id);
+        self.0.shared.health.forget_damaged(is_gone);
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -381,11 +436,11 @@ impl Store {
         loop {
             let rows = LOG_ROWS_A_READ.min(limit.max(1));
             let page = self
-                .0
-                .shared
-                .readers
                 .read(move |sql| Ok(events::page(sql, reached, rows)?))
                 .await?;
+            for row in &page.damaged {
+                self.0.shared.health.found_damaged(row);
+            }
             reached = page.reached;
             events.extend(page.events);
             if page.is_last || !events.is_empty() {

@@ -2,10 +2,13 @@
 //! live token has a given name.
 
 use crate::batch::Batch;
+use crate::checksums::TOKENS;
+use crate::checksums::damage::{RowName, WithDamage, refusal, stored_text};
 use crate::error::{StoreError, Trouble};
 use crate::value::{int, number, uint};
+use hob_wire::DamagedRow;
 use hob_wire::rooms::token::TokenInfo;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 /// Tokens that live at once.
 const TOKENS_MAX: u64 = 1_000;
@@ -18,8 +21,25 @@ pub struct TokenRow {
     pub secret_hash: [u8; 32],
 }
 
-const COLUMNS: &str =
-    "id, name, scopes, created_at, expires_at, revoked_at, secret_hash, workspaces";
+const COLUMN_NAMES: [&str; 8] = [
+    "id",
+    "name",
+    "scopes",
+    "created_at",
+    "expires_at",
+    "revoked_at",
+    "secret_hash",
+    "workspaces",
+];
+
+/// A select of what [`from_row`] reads, and in the last column whether the row is whole.
+fn select() -> String {
+    format!(
+        "SELECT {}, {} FROM tokens t",
+        COLUMN_NAMES.join(", "),
+        TOKENS.state("t")
+    )
+}
 
 pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble> {
     let info = &token.info;
@@ -52,9 +72,7 @@ pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble>
     }
     batch
         .sql
-        .prepare_cached(&format!(
-            "INSERT INTO tokens ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-        ))?
+        .prepare_cached(&TOKENS.insert(&COLUMN_NAMES))?
         .execute((
             &info.id,
             &info.name,
@@ -68,23 +86,32 @@ pub(crate) fn insert(batch: &Batch<'_>, token: &TokenRow) -> Result<(), Trouble>
     Ok(())
 }
 
-pub(crate) fn list(sql: &Connection) -> Result<Vec<TokenRow>, Trouble> {
-    let mut select = sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM tokens ORDER BY created_at, id"
-    ))?;
-    let rows = select.query_map([], from_row)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+pub(crate) fn list(sql: &Connection) -> Result<WithDamage<Vec<TokenRow>>, Trouble> {
+    let mut select = sql.prepare_cached(&format!("{} ORDER BY created_at, id", select()))?;
+    let mut rows = select.query([])?;
+    let mut found = WithDamage::<Vec<TokenRow>>::default();
+    while let Some(row) = rows.next()? {
+        if is_whole(sql, row)? {
+            found.rows.push(from_row(row)?);
+        } else {
+            found.damaged.push(damaged(row)?);
+        }
+    }
+    Ok(found)
 }
 
 /// The folders that a live token names; none for anybody else.
 pub(crate) fn workspaces(sql: &Connection, id: &str) -> Result<Vec<String>, Trouble> {
-    let row = sql
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM tokens WHERE id = ?1 AND revoked_at IS NULL"
-        ))?
-        .query_row([id], from_row)
-        .optional()?;
-    Ok(row.map(|row| row.info.workspaces).unwrap_or_default())
+    let mut select = sql.prepare_cached(&format!(
+        "{} WHERE id = ?1 AND revoked_at IS NULL",
+        select()
+    ))?;
+    let mut rows = select.query([id])?;
+    match rows.next()? {
+        Some(row) if is_whole(sql, row)? => Ok(from_row(row)?.info.workspaces),
+        Some(row) => Err(refusal(damaged(row)?)),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Revokes by id, or by the name of one that is not revoked; a repeat by id changes nothing.
@@ -93,14 +120,18 @@ pub(crate) fn revoke(
     id_or_name: &str,
     at_ms: u64,
 ) -> Result<TokenInfo, Trouble> {
-    let found = batch
-        .sql
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM tokens WHERE id = ?1 OR (name = ?1 AND revoked_at IS NULL)
-             ORDER BY id = ?1 DESC, created_at DESC LIMIT 1"
-        ))?
-        .query_row([id_or_name], from_row)
-        .optional()?;
+    let mut select = batch.sql.prepare_cached(&format!(
+        "{} WHERE id = ?1 OR (name = ?1 AND revoked_at IS NULL)
+         ORDER BY id = ?1 DESC, created_at DESC LIMIT 1",
+        select()
+    ))?;
+    let mut rows = select.query([id_or_name])?;
+    let found = match rows.next()? {
+        None => None,
+        Some(row) if is_whole(batch.sql, row)? => Some(from_row(row)?),
+        Some(_) => return remove_damaged(batch, id_or_name, at_ms),
+    };
+    drop(rows);
     let Some(TokenRow { mut info, .. }) = found else {
         let missing = format!("There is no token with the id or name '{id_or_name}'.");
         return Err(StoreError::NotFound(missing).into());
@@ -110,9 +141,41 @@ pub(crate) fn revoke(
             .sql
             .prepare_cached("UPDATE tokens SET revoked_at = ?2 WHERE id = ?1")?
             .execute((&info.id, int(at_ms)))?;
+        TOKENS.seal(batch.sql, [&info.id])?;
         info.revoked_at = Some(at_ms);
     }
     Ok(info)
+}
+
+/// A damaged token is taken away whole: what is left of it is worth nothing.
+fn remove_damaged(batch: &Batch<'_>, id_or_name: &str, at_ms: u64) -> Result<TokenInfo, Trouble> {
+    let delete = format!(
+        "DELETE FROM tokens AS t WHERE (id = ?1 OR name = ?1) AND ({}) IS NOT 1",
+        TOKENS.state("t")
+    );
+    batch.sql.prepare_cached(&delete)?.execute([id_or_name])?;
+    Ok(TokenInfo {
+        id: id_or_name.to_owned(),
+        name: id_or_name.to_owned(),
+        scopes: Vec::new(),
+        created_at: 0,
+        expires_at: None,
+        revoked_at: Some(at_ms),
+        note: Some("The token was damaged and is removed.".to_owned()),
+        workspaces: Vec::new(),
+    })
+}
+
+fn is_whole(sql: &Connection, row: &Row<'_>) -> rusqlite::Result<bool> {
+    TOKENS.is_whole(sql, row, COLUMN_NAMES.len(), (0, 0))
+}
+
+fn damaged(row: &Row<'_>) -> rusqlite::Result<DamagedRow> {
+    let id = row.get_ref(0)?;
+    Ok(TOKENS.damaged(&RowName {
+        id: stored_text(id),
+        ..RowName::default()
+    }))
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {

@@ -9,6 +9,7 @@
 
 use crate::batch::{Batch, Run};
 use crate::blobs::{BlobSweep, Hash};
+use crate::checksums::fill::ChecksumFill;
 use crate::disk::Disk;
 use crate::error::{StoreError, Trouble};
 use crate::events;
@@ -111,6 +112,7 @@ impl Writer {
     /// Works until the lanes are closed and empty.
     pub(crate) fn run(mut self) {
         let shared = Arc::clone(&self.shared);
+        shared.lanes.submit_bulk(Box::new(ChecksumFill));
         shared.lanes.submit_bulk(Box::new(Sweep));
         let leftovers = BlobSweep::all(Arc::clone(&shared.blobs));
         shared.lanes.submit_bulk(Box::new(leftovers));

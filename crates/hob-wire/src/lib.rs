@@ -24,6 +24,7 @@ pub mod analysis;
 pub mod archy;
 pub mod catalog;
 pub mod content;
+pub mod damage;
 pub mod error;
 pub mod event;
 pub mod frame;
@@ -44,6 +45,7 @@ mod twin;
 pub mod work;
 
 pub use content::{Content, Message, Part, Role, ToolCall, ToolResult, Usage};
+pub use damage::DamagedRow;
 pub use error::{ErrorCode, WireError};
 pub use event::{Durability, EventSpec, Topic};
 pub use id::{CommandId, MessageId, RunId, SessionId};

@@ -61,9 +61,12 @@ impl OfflineStore {
     }
 
     pub async fn tokens(&self) -> Result<Tokens, Failure> {
-        let rows = self.store.list_tokens().await.map_err(failure)?;
-        let tokens = rows.into_iter().map(|row| row.info).collect();
-        Ok(Tokens { tokens })
+        let found = self.store.list_tokens().await.map_err(failure)?;
+        let tokens = found.rows.into_iter().map(|row| row.info).collect();
+        Ok(Tokens {
+            tokens,
+            damaged: found.damaged,
+        })
     }
 
     pub async fn revoke_token(&self, id_or_name: &str) -> Result<Revoked, Failure> {

@@ -11,7 +11,7 @@ use super::place::folder;
 use super::rules::Scene;
 use hob_wire::rule::Rule;
 use hob_wire::work::{NeedKind, Reach, RuleDecision};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub struct RuleBook {
     rules: BTreeMap<String, Arc<Reading>>,
     /// By the tool as the rule names it.
     tools: BTreeMap<String, BTreeMap<Subject, Shelf>>,
+    /// Ids of stored rules that are damaged: what they said is not known.
+    damaged: BTreeSet<String>,
 }
 
 /// Whose calls a rule is for.
@@ -90,7 +92,19 @@ impl RuleBook {
         self.rules.insert(id, reading);
     }
 
+    /// Notes a stored rule that is damaged. It may have been a denial of anything, so while it is
+    /// there nothing is allowed without asking.
+    pub fn add_damaged(&mut self, id: String) {
+        self.damaged.insert(id);
+    }
+
+    /// A damaged rule, if there is one.
+    pub(super) fn damaged(&self) -> Option<&str> {
+        self.damaged.first().map(String::as_str)
+    }
+
     pub fn remove(&mut self, id: &str) -> Option<Rule> {
+        self.damaged.remove(id);
         let reading = self.rules.remove(id)?;
         self.take_off(&reading);
         Some(reading.rule.clone())

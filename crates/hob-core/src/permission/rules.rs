@@ -94,6 +94,16 @@ pub fn reach(call: &Call<'_>) -> Tier {
 }
 
 pub fn decide(call: &Call<'_>, book: &RuleBook) -> Verdict {
+    match (decide_by_known_rules(call, book), book.damaged()) {
+        // What the damaged rule said may have been a denial of this very call.
+        (Verdict::Allow { .. }, Some(damaged)) => Verdict::Ask {
+            rule: format!("rule:{damaged}"),
+        },
+        (verdict, _) => verdict,
+    }
+}
+
+fn decide_by_known_rules(call: &Call<'_>, book: &RuleBook) -> Verdict {
     let facts = Facts::of(call.tool, call.args, call.context);
     if let Some(ceiling) = call.ceiling
         && facts.tier > ceiling

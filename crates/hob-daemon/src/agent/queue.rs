@@ -151,7 +151,12 @@ impl Owner {
             return;
         }
         loop {
-            match self.shared.parts.store.unfinished_runs().await {
+            // A run whose own row is damaged cannot be taken up; it is ended and says why.
+            let unfinished = async {
+                self.shared.parts.store.end_damaged_runs().await?;
+                self.shared.parts.store.unfinished_runs().await
+            };
+            match unfinished.await {
                 Ok(runs) => {
                     if !runs.is_empty() {
                         tracing::info!(runs = runs.len(), "unfinished runs are taken up");
@@ -247,6 +252,13 @@ impl SessionTurn {
         let row = match self.shared.parts.store.next_run(&session).await {
             Ok(Some(row)) => row,
             Ok(None) | Err(StoreError::NotFound(_)) => return Turn::Idle,
+            Err(StoreError::DamagedRow(_)) => {
+                let ended = self.shared.parts.store.end_damaged_runs().await;
+                return match ended {
+                    Ok(ended) if !ended.is_empty() => Turn::Ran,
+                    _ => Turn::Stuck,
+                };
+            }
             Err(error) => {
                 tracing::error!("the next run of a session cannot be read: {error}");
                 drop(slot);
@@ -263,8 +275,13 @@ impl SessionTurn {
             let _ = family::end_run(&self.shared, &self.queue, run).await;
             return Turn::Ran;
         }
-        let driven = AssertUnwindSafe(self.drive(row, slot)).catch_unwind();
+        let driven = AssertUnwindSafe(self.drive(row.clone(), slot)).catch_unwind();
         let turn = match driven.await {
+            // Trying again would find it as damaged.
+            Ok(Err(StoreError::DamagedRow(damaged))) => {
+                self.shared.live.put_down(&run);
+                return self.end_unreadable(row, damaged.message).await;
+            }
             Ok(Ok(Ending::Over)) => return Turn::Ran,
             Ok(Ok(Ending::Left)) => Turn::Stuck,
             Ok(Err(error)) if is_final(&error) => {
@@ -312,9 +329,37 @@ impl SessionTurn {
             match Driver::load(&self.shared, row.clone()).await {
                 Ok(driver) => driver.park().await,
                 // What it was cannot be read any more; that it ended can be written all the same.
-                Err(_) => bury(&self.shared, row).await,
+                Err(error) => bury(&self.shared, row, unreadable(&error)).await,
             }
         };
+        self.ended(run, parked).await
+    }
+
+    /// Ends a run of which something stored is damaged.
+    async fn end_unreadable(&self, row: RunRow, message: String) -> Turn {
+        let run = row.id;
+        let mut shown = row.clone();
+        shown.summary.state = RunState::Done;
+        shown.summary.cause = Some(Cause::Parked);
+        shown.summary.message = Some(message.clone());
+        let ended = async {
+            match bury(&self.shared, row, message).await {
+                // Not its journal but its own row, which takes no step any more.
+                Err(StoreError::DamagedRow(_)) => {
+                    self.shared.parts.store.end_damaged_runs().await?;
+                    Ok(views::view(&shown, Vec::new()))
+                }
+                ended => ended,
+            }
+        };
+        self.ended(run, ended).await
+    }
+
+    async fn ended(
+        &self,
+        run: RunId,
+        parked: impl Future<Output = Result<RunView, StoreError>>,
+    ) -> Turn {
         match AssertUnwindSafe(parked).catch_unwind().await {
             Ok(Ok(view)) => {
                 self.shared.live.end(&run, view);
@@ -347,12 +392,11 @@ async fn first<T>(some: Vec<BoxFuture<'static, T>>) -> T {
 }
 
 /// Ends a run whose journal or parameters cannot be read.
-async fn bury(shared: &Shared, mut row: RunRow) -> Result<RunView, StoreError> {
-    let message = "What the run had written cannot be read any more; hob's log says why.";
+async fn bury(shared: &Shared, mut row: RunRow, message: String) -> Result<RunView, StoreError> {
     let summary = &mut row.summary;
     summary.state = RunState::Done;
     summary.cause = Some(Cause::Parked);
-    summary.message = Some(message.to_owned());
+    summary.message = Some(message);
     summary.ended_at = Some(shared.now_ms());
     let completed = RunCompletedPayload {
         of: RunOf {
@@ -374,6 +418,14 @@ async fn bury(shared: &Shared, mut row: RunRow) -> Result<RunView, StoreError> {
     write.events = draft.events;
     shared.parts.store.write_step(write).await?;
     Ok(views::view(&row, Vec::new()))
+}
+
+/// Why a run cannot be read any more.
+fn unreadable(error: &StoreError) -> String {
+    match error {
+        StoreError::DamagedRow(damaged) => damaged.message.clone(),
+        error => format!("What the run had written cannot be read any more: {error}"),
+    }
 }
 
 /// Whether this daemon can do nothing more for any run.

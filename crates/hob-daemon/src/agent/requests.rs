@@ -144,6 +144,7 @@ impl Requests {
         Ok(Runs {
             runs: page.runs.iter().map(view).collect(),
             next: page.next,
+            damaged: page.damaged,
         })
     }
 

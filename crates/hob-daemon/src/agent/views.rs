@@ -32,8 +32,16 @@ pub(crate) fn view(row: &RunRow, calls: Vec<CallView>) -> RunView {
 
 /// The view of a run nobody drives, its calls read from its journal.
 pub(crate) async fn from_store(kept: &Store, row: &RunRow) -> Result<RunView, StoreError> {
-    let story = replay(kept, row).await?;
-    let mut shown = view(row, story.calls);
+    let mut shown = match replay(kept, row).await {
+        Ok(story) => view(row, story.calls),
+        // Its row is whole: what it says is shown, and that its calls cannot be.
+        Err(StoreError::DamagedRow(damaged)) => {
+            let mut shown = view(row, Vec::new());
+            shown.notes.push(damaged.message);
+            shown
+        }
+        Err(error) => return Err(error),
+    };
     // It will be, but is not now.
     shown.running = false;
     Ok(shown)

@@ -36,24 +36,14 @@ pub fn room(store: &Store) -> Room {
         })
 }
 
-/// Follows the whole chain, a page at a time: entries that come meanwhile are followed too, and
-/// writers never wait for it.
+/// Follows the whole chain.
 async fn verify(store: &Store, awaited: Option<&str>) -> Result<Verified, WireError> {
     let mut chain = Chain::new(awaited);
-    let told = |chain: &Chain, problem| Verified {
+    let problem = store.follow_audit(&mut chain).await?;
+    let problem = problem.or_else(|| chain.problem_at_end());
+    Ok(Verified {
         entries: chain.entries(),
         head: chain.head().to_owned(),
         problem,
-    };
-    loop {
-        let page = store.audit_after(chain.entries()).await?;
-        for entry in &page.entries {
-            if let Err(problem) = chain.take(entry) {
-                return Ok(told(&chain, Some(problem)));
-            }
-        }
-        if !page.more {
-            return Ok(told(&chain, chain.problem_at_end()));
-        }
-    }
+    })
 }

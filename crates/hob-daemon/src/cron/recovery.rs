@@ -38,7 +38,7 @@ pub(super) async fn recover(shared: &Arc<Shared>) {
 async fn read(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let now_ms = shared.now_ms();
     let mut book = Book::default();
-    for row in shared.parts.store.all_jobs().await? {
+    for row in shared.parts.store.all_jobs().await?.rows {
         match terms::read(&row.terms, &shared.zone, row.created_at) {
             Ok(ruled) => book.put(row, ruled, now_ms),
             // A zone that this machine does not know any more, for one.

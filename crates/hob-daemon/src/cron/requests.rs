@@ -69,7 +69,11 @@ impl Shared {
             Some(job) => book.after(&job.terms.name).next().is_some(),
             None => false,
         };
-        Ok(Jobs { jobs, more })
+        Ok(Jobs {
+            jobs,
+            more,
+            damaged: self.parts.store.damaged_rows("jobs"),
+        })
     }
 
     pub(super) async fn add(&self, call: &Call, params: AddJobParams) -> Result<Job, WireError> {
@@ -150,7 +154,15 @@ impl Shared {
 
     pub(super) async fn remove(&self, _: &Call, params: JobParams) -> Result<Removed, WireError> {
         let _turn = self.pen.lock().await;
-        let (row, _) = self.row(&params.id)?;
+        let (row, _) = match self.row(&params.id) {
+            Ok(found) => found,
+            Err(missing) => {
+                return self
+                    .remove_damaged(&params.id)
+                    .await
+                    .unwrap_or(Err(missing));
+            }
+        };
         refuse_heartbeat(&row)?;
         // With the job: nobody who takes its name later has what it was granted.
         let rules = self.grants().replace(owner(&row.terms), &[]).await?;
@@ -160,6 +172,29 @@ impl Shared {
             id: row.id,
             name: row.terms.name,
         })
+    }
+
+    /// Removes a damaged job by its name; none when there is no such one. The caller holds the pen.
+    async fn remove_damaged(&self, name: &str) -> Option<Result<Removed, WireError>> {
+        let damaged = self.parts.store.damaged_rows("jobs");
+        damaged.iter().find(|row| row.id.as_deref() == Some(name))?;
+        let removed = async {
+            for kind in terms::KINDS {
+                // What it was granted went by its name and a kind that cannot be read any more.
+                let owner = Owner {
+                    room: "cron",
+                    kind,
+                    name,
+                };
+                grants::settle(&self.caller, owner, &[]).await?;
+            }
+            self.parts.store.remove_job(name).await?;
+            Ok(Removed {
+                id: name.to_owned(),
+                name: name.to_owned(),
+            })
+        };
+        Some(removed.await)
     }
 
     pub(super) async fn enable(&self, _: &Call, params: JobParams) -> Result<Job, WireError> {

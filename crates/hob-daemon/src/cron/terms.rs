@@ -120,6 +120,9 @@ pub(super) fn is_webhook(schedule: &str) -> bool {
     schedule.trim().eq_ignore_ascii_case("webhook")
 }
 
+/// The kinds that sessions of jobs have.
+pub(super) const KINDS: [&str; 2] = ["cron", "webhook"];
+
 /// The kind of the sessions of its runs.
 pub(super) fn kind(terms: &JobTerms) -> &'static str {
     if is_webhook(&terms.schedule) {

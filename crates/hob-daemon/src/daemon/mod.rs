@@ -1,9 +1,18 @@
-//! `daemon.status`: what a person wants to know about the process that serves them.
+//! `daemon.*`: what a person wants to know about the process that serves them, and whether what
+//! it stores is sound.
 
-use hob_bus::Room;
+use hob_bus::{Emitter, Room};
 use hob_store::Store;
-use hob_wire::rooms::daemon::{DaemonStatus, Status};
+use hob_wire::rooms::daemon::{
+    DaemonStatus, Status, Verified, Verify, Verifying, VerifyingPayload,
+};
+use hob_wire::{ErrorCode, WireError};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// Between two words about how far a check is.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
 /// What the status tells beside the store's own.
 #[derive(Clone, Debug)]
@@ -20,8 +29,23 @@ pub struct Facts {
 }
 
 /// The service `daemon`.
-pub fn room(facts: Facts, store: Store) -> Room {
-    Room::new("daemon").method::<Status, _, _>(move |_, _| {
+pub fn room(facts: Facts, store: Store, emitter: Emitter) -> Room {
+    // One check at a time reads the whole store; more would only make each other slower.
+    let checks = Arc::new(Semaphore::new(1));
+    let verified = store.clone();
+    let room = Room::new("daemon").event::<Verifying>();
+    let room = room.method::<Verify, _, _>(move |_, _| {
+        let (store, emitter) = (verified.clone(), emitter.clone());
+        let checks = Arc::clone(&checks);
+        async move {
+            let Ok(_turn) = checks.try_acquire() else {
+                let message = "The store is being checked already. Try again when that is done.";
+                return Err(WireError::new(ErrorCode::Overloaded, message));
+            };
+            verify(store, emitter).await
+        }
+    });
+    room.method::<Status, _, _>(move |_, _| {
         let (facts, store) = (facts.clone(), store.clone());
         async move {
             // Counting reads the database; a store that cannot count still has a status.
@@ -41,4 +65,22 @@ pub fn room(facts: Facts, store: Store) -> Room {
             })
         }
     })
+}
+
+/// Checks everything that is stored, off the runtime's threads.
+async fn verify(store: Store, emitter: Emitter) -> Result<Verified, WireError> {
+    let checked = tokio::task::spawn_blocking(move || {
+        let mut told_at = Instant::now();
+        store.verify_beside(&mut |part, checked| {
+            if told_at.elapsed() >= PROGRESS_EVERY {
+                told_at = Instant::now();
+                let part = part.to_owned();
+                emitter.emit::<Verifying>(None, &VerifyingPayload { part, checked });
+            }
+        })
+    });
+    let failed = |error: tokio::task::JoinError| {
+        WireError::new(ErrorCode::Internal, format!("The check failed: {error}."))
+    };
+    Ok(checked.await.map_err(failed)??)
 }

@@ -149,9 +149,13 @@ impl Desk {
         // Before the rules: what changes while they are read is read the next time.
         let version = self.parts.store.rules_version();
         let mut read = RuleBook::new();
-        for kept in self.parts.store.all_rules().await? {
+        let all = self.parts.store.all_rules().await?;
+        for kept in all.rows {
             let session = kept.session.map(|id| id.to_string());
             read.add(kept.rule, session.as_deref());
+        }
+        for row in all.damaged {
+            read.add_damaged(row.id.unwrap_or_default());
         }
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = read;
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);

@@ -18,7 +18,8 @@ use std::sync::PoisonError;
 impl Desk {
     pub(super) async fn list(&self, params: ListParams) -> Result<Rules, WireError> {
         let now_ms = self.parts.clock.wall_ms();
-        let (rules, more) = self.parts.store.list_rules(params, now_ms).await?;
+        let page = self.parts.store.list_rules(params, now_ms).await?;
+        let (rules, more) = page.rows;
         let in_force = settings::mode(&self.parts.settings.borrow());
         let notes = rules.iter();
         let notes = notes.filter_map(|rule| Some((rule.id.clone(), rule_note(&rule.terms)?)));
@@ -27,6 +28,7 @@ impl Desk {
             notes: notes.collect(),
             rules,
             more,
+            damaged: page.damaged,
         })
     }
 

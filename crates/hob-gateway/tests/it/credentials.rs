@@ -159,7 +159,7 @@ async fn tokens_are_listed_without_their_texts_and_survive_a_restart() {
     let info = &list.json()["tokens"][0];
     assert_eq!(info["id"], id);
     assert_eq!(info["scopes"], json!(["chat", "service:mail"]));
-    let rows = house.store.list_tokens().await.unwrap();
+    let rows = house.store.list_tokens().await.unwrap().rows;
     assert_eq!(rows[0].secret_hash, hob_gateway::credential::digest(&token));
     let name = info["name"].as_str().unwrap();
     let again = json!({"name": name, "scopes": ["read"]});

@@ -2,13 +2,16 @@
 
 use super::words::NewEntry;
 use crate::batch::Batch;
+use crate::checksums::AUDIT;
+use crate::checksums::damage::WithDamage;
 use crate::error::{StoreError, Trouble};
 use crate::value::{int, number, optional_uuid};
-use hob_core::permission::{AUDIT_ROOT, canonical, entry_hash};
-use hob_wire::RunId;
+use hob_core::permission::{AUDIT_ROOT, Chain, canonical, entry_hash};
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rule::AuditEntry;
+use hob_wire::{DamagedRow, RunId};
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::sync::LazyLock;
 
 /// Bytes of an entry's matter as JSON.
 const MATTER_BYTES_MAX: usize = 64 * 1024;
@@ -24,7 +27,7 @@ pub(super) struct Filter {
 }
 
 /// Entries and whether more follow.
-pub(super) type Page = (Vec<AuditEntry>, bool);
+pub(crate) type Page = WithDamage<(Vec<AuditEntry>, bool)>;
 
 /// Refuses what is too large before anything is queued; answers about what it takes.
 pub(crate) fn check(entries: &[NewEntry]) -> Result<usize, StoreError> {
@@ -48,9 +51,7 @@ pub(crate) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Resul
         .query_row([], |row| Ok((number(row, 0)?, row.get(1)?)))
         .optional()?;
     let (mut seq, mut head) = last.unwrap_or_else(|| (0, AUDIT_ROOT.to_owned()));
-    let mut insert = batch.sql.prepare_cached(&format!(
-        "INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-    ))?;
+    let mut insert = batch.sql.prepare_cached(&INSERT)?;
     for new in entries {
         seq += 1;
         let mut entry = AuditEntry {
@@ -84,20 +85,20 @@ pub(crate) fn append(batch: &Batch<'_>, entries: &[NewEntry]) -> rusqlite::Resul
 }
 
 /// Entries in order, from after `after`.
-pub(super) fn after(sql: &Connection, after: u64, rows_max: usize) -> Result<Page, Trouble> {
-    let mut select = sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2"
-    ))?;
+pub(crate) fn after(sql: &Connection, after: u64, rows_max: usize) -> Result<Page, Trouble> {
+    let mut select =
+        sql.prepare_cached(&format!("{} WHERE seq > ?1 ORDER BY seq LIMIT ?2", *SELECT))?;
     let rows = select.query((int(after), int(rows_max.saturating_add(1) as u64)))?;
-    collect(rows, rows_max)
+    collect(sql, rows, rows_max)
 }
 
 /// Entries that fit, the newest first.
 pub(super) fn list(sql: &Connection, filter: &Filter) -> Result<Page, Trouble> {
     let mut select = sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM audit WHERE seq < ?1
+        "{} WHERE seq < ?1
          AND (?2 IS NULL OR session_key = ?2) AND (?3 IS NULL OR run = ?3)
-         AND (?4 IS NULL OR tool = ?4) ORDER BY seq DESC LIMIT ?5"
+         AND (?4 IS NULL OR tool = ?4) ORDER BY seq DESC LIMIT ?5",
+        *SELECT
     ))?;
     let rows = select.query((
         filter.before.map_or(i64::MAX, int),
@@ -106,20 +107,53 @@ pub(super) fn list(sql: &Connection, filter: &Filter) -> Result<Page, Trouble> {
         &filter.tool,
         int(filter.rows_max.saturating_add(1) as u64),
     ))?;
-    collect(rows, filter.rows_max)
+    collect(sql, rows, filter.rows_max)
 }
 
-fn collect(mut rows: rusqlite::Rows<'_>, rows_max: usize) -> Result<Page, Trouble> {
-    let mut entries = Vec::new();
+fn collect(
+    sql: &Connection,
+    mut rows: rusqlite::Rows<'_>,
+    rows_max: usize,
+) -> Result<Page, Trouble> {
+    let mut page = Page::default();
     let mut bytes = 0;
     while let Some(row) = rows.next()? {
-        if entries.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
-            return Ok((entries, true));
+        let (entries, more) = &mut page.rows;
+        if entries.len() + page.damaged.len() >= rows_max || bytes >= PAGE_BYTES_MAX {
+            *more = true;
+            break;
         }
-        bytes += row.get_ref(7)?.as_str().map_or(0, str::len);
-        entries.push(from_row(row)?);
+        bytes += row.get_ref(7)?.as_bytes().map_or(0, <[u8]>::len);
+        let seq: i64 = row.get(0)?;
+        if AUDIT.is_whole(sql, row, COLUMNS.len(), (seq, 0))? {
+            entries.push(from_row(row)?);
+        } else {
+            page.damaged.push(AUDIT.damaged_at(sql, [seq])?);
+        }
     }
-    Ok((entries, false))
+    Ok(page)
+}
+
+/// Follows the chain over a page; says what is wrong with it. A damaged entry is named where the
+/// chain comes to it.
+pub(crate) fn follow(
+    chain: &mut Chain,
+    entries: &[AuditEntry],
+    damaged: &[DamagedRow],
+) -> Option<String> {
+    let damage_at = |place: u64| {
+        let row = damaged.iter().find(|row| row.number == Some(place));
+        row.map(|row| row.message.clone())
+    };
+    for entry in entries {
+        if let Some(problem) = damage_at(chain.entries() + 1) {
+            return Some(problem);
+        }
+        if let Err(problem) = chain.take(entry) {
+            return Some(problem);
+        }
+    }
+    damage_at(chain.entries() + 1)
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
@@ -139,4 +173,23 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     })
 }
 
-const COLUMNS: &str = "seq, at, act, by, session_key, run, tool, matter, previous, hash";
+const COLUMNS: [&str; 10] = [
+    "seq",
+    "at",
+    "act",
+    "by",
+    "session_key",
+    "run",
+    "tool",
+    "matter",
+    "previous",
+    "hash",
+];
+static INSERT: LazyLock<String> = LazyLock::new(|| AUDIT.insert(&COLUMNS));
+static SELECT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {}, {} FROM audit t",
+        COLUMNS.join(", "),
+        AUDIT.state("t")
+    )
+});

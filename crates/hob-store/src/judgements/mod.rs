@@ -16,10 +16,12 @@ pub use granted::RuleChange;
 pub(crate) use rules::end_session;
 pub use words::{Judgement, KeptRule, NewEntry, NewRule};
 
+use crate::checksums::damage::WithDamage;
 use crate::error::StoreError;
 use crate::events::Place;
 use crate::rules as bounds;
 use crate::store::Store;
+use hob_core::permission::Chain;
 use hob_wire::RunId;
 use hob_wire::limits::{PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
 use hob_wire::rooms::audit::{Entries, ListParams as AuditListParams, Page};
@@ -66,31 +68,35 @@ impl Store {
 
     /// Removes the rule with this whole id; `entry` tells of it.
     pub async fn remove_rule(&self, id: &str, entry: NewEntry) -> Result<Rule, StoreError> {
-        let id = id.to_owned();
+        let named = id.to_owned();
         let entries = vec![entry];
         let bytes = audit::check(&entries)?;
-        self.write(bytes, move |batch| {
-            let rule = rules::find(batch.sql, &id)?;
+        let removed = self.write(bytes, move |batch| {
+            let rule = rules::find(batch.sql, &named)?;
             rules::remove(batch, &rule.id)?;
             audit::append(batch, &entries)?;
             Ok(rule)
-        })
-        .await
+        });
+        let rule = removed.await?;
+        self.forget_damaged("rules", id);
+        Ok(rule)
     }
 
-    /// Every rule, after those that are over were removed.
-    pub async fn all_rules(&self) -> Result<Vec<KeptRule>, StoreError> {
+    /// Every rule, after those that are over were removed; damaged ones apart.
+    pub async fn all_rules(&self) -> Result<WithDamage<Vec<KeptRule>>, StoreError> {
         self.write(0, |batch| Ok(rules::prune(batch)?)).await?;
-        let mut all = Vec::new();
+        let mut all = WithDamage::<Vec<KeptRule>>::default();
         let mut after = 0;
         loop {
-            let read = self.read(move |sql| rules::page(sql, after, RULES_A_READ));
-            let (page, last) = read.await?;
-            if page.is_empty() {
-                return Ok(all);
+            let read = self.read_with_damage(move |sql| rules::page(sql, after, RULES_A_READ));
+            let page = read.await?;
+            let (rules, last) = page.rows;
+            all.rows.extend(rules);
+            all.damaged.extend(page.damaged);
+            match last {
+                Some(last) => after = last,
+                None => return Ok(all),
             }
-            after = last;
-            all.extend(page);
         }
     }
 
@@ -99,7 +105,7 @@ impl Store {
         &self,
         params: ListParams,
         now_ms: u64,
-    ) -> Result<(Vec<Rule>, bool), StoreError> {
+    ) -> Result<WithDamage<(Vec<Rule>, bool)>, StoreError> {
         let session = params.session_key.as_deref().map(bounds::session_ref);
         let filter = rules::Filter {
             tool: params.tool,
@@ -107,7 +113,7 @@ impl Store {
             after: params.after,
             rows_max: bounds::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
         };
-        self.read(move |sql| rules::list(sql, &filter, now_ms))
+        self.read_with_damage(move |sql| rules::list(sql, &filter, now_ms))
             .await
     }
 
@@ -129,6 +135,18 @@ impl Store {
         self.shared().rules_version()
     }
 
+    /// Follows the chain of the record, a page at a time: entries that come meanwhile are
+    /// followed too, and writers never wait for it. Answers what is wrong, if anything.
+    pub async fn follow_audit(&self, chain: &mut Chain) -> Result<Option<String>, StoreError> {
+        loop {
+            let page = self.audit_after(chain.entries()).await?;
+            let problem = audit::follow(chain, &page.entries, &page.damaged);
+            if problem.is_some() || !page.more {
+                return Ok(problem);
+            }
+        }
+    }
+
     /// Removes the rules of a run that is over; answers how many there were.
     pub async fn end_run_rules(&self, run: RunId) -> Result<usize, StoreError> {
         self.write(0, move |batch| Ok(rules::end_run(batch, run)?))
@@ -144,14 +162,26 @@ impl Store {
             before: params.before,
             rows_max: bounds::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
         };
-        let (entries, more) = self.read(move |sql| audit::list(sql, &filter)).await?;
-        Ok(Entries { entries, more })
+        let read = self.read_with_damage(move |sql| audit::list(sql, &filter));
+        let page = read.await?;
+        let (entries, more) = page.rows;
+        Ok(Entries {
+            entries,
+            more,
+            damaged: page.damaged,
+        })
     }
 
     /// Entries of the record in order, from after one.
     pub async fn audit_after(&self, after: u64) -> Result<Page, StoreError> {
-        let read = self.read(move |sql| audit::after(sql, after, PAGE_ROWS_MAX as usize));
-        let (entries, more) = read.await?;
-        Ok(Page { entries, more })
+        let rows_max = PAGE_ROWS_MAX as usize;
+        let read = self.read_with_damage(move |sql| audit::after(sql, after, rows_max));
+        let page = read.await?;
+        let (entries, more) = page.rows;
+        Ok(Page {
+            entries,
+            more,
+            damaged: page.damaged,
+        })
     }
 }

@@ -5,17 +5,20 @@
 
 use super::words::{KeptRule, NewRule};
 use crate::batch::Batch;
+use crate::checksums::RULES;
+use crate::checksums::damage::{WithDamage, refusal};
 use crate::error::{StoreError, Trouble};
 use crate::sessions::row as session_row;
 use crate::store::to_json;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
-use hob_wire::rule::Rule;
-use hob_wire::work::Reach;
+use hob_wire::rule::{Rule, Terms};
+use hob_wire::work::{Reach, RuleDecision};
 use hob_wire::{RunId, SessionId};
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
+use std::sync::LazyLock;
 
 /// Rules that are stored at once.
 pub(super) const RULES_MAX: u64 = 20_000;
@@ -46,9 +49,10 @@ pub(super) struct Owner {
 /// Looks at everything that can refuse a rule.
 pub(super) fn plan(batch: &Batch<'_>, new: &NewRule) -> Result<Planned, Trouble> {
     if let Some(key) = &new.idempotency_key {
-        let select = format!("{SELECT} WHERE r.idempotency_key = ?1");
+        let select = format!("{} WHERE r.idempotency_key = ?1", *SELECT);
         let mut select = batch.sql.prepare_cached(&select)?;
-        let found = select.query_row([key], from_row).optional()?;
+        let mut rows = select.query([key])?;
+        let found = rows.next()?.map(|row| whole(batch.sql, row)).transpose()?;
         if let Some(mut found) = found {
             if found.rule.terms != new.terms {
                 return Err(StoreError::Conflict(format!(
@@ -98,10 +102,11 @@ pub(super) fn insert(
 ) -> Result<KeptRule, Trouble> {
     batch
         .sql
-        .prepare_cached(
+        .prepare_cached(&format!(
             "DELETE FROM rules WHERE row_id IN
-             (SELECT row_id FROM rules WHERE expires_at <= ?1 LIMIT ?2)",
-        )?
+             (SELECT r.row_id FROM rules r WHERE r.expires_at <= ?1 AND ({}) = 1 LIMIT ?2)",
+            RULES.state("r")
+        ))?
         .execute((int(batch.now_ms), EXPIRED_STEP))?;
     let terms = &new.terms;
     let rule = Rule {
@@ -133,6 +138,7 @@ pub(super) fn insert(
             rule.expires_at.map(int),
             &new.idempotency_key,
         ))?;
+    RULES.seal(batch.sql, [batch.sql.last_insert_rowid()])?;
     Ok(KeptRule {
         rule,
         session: session.map(|owner| owner.id),
@@ -140,14 +146,22 @@ pub(super) fn insert(
     })
 }
 
-/// Finds a rule that is about to be removed, by its id or a beginning that no other has.
+/// Finds a rule that is about to be removed, by its id or a beginning that no other has. Of a
+/// damaged one it answers what can still be read.
 pub(super) fn find(sql: &Connection, id: &str) -> Result<Rule, Trouble> {
     let mut select = sql.prepare_cached(&format!(
-        "{SELECT} WHERE r.id = ?1 OR substr(r.id, 1, length(?1)) = ?1
-         ORDER BY r.id = ?1 DESC LIMIT 2"
+        "{} WHERE r.id = ?1 OR substr(r.id, 1, length(?1)) = ?1
+         ORDER BY r.id = ?1 DESC LIMIT 2",
+        *SELECT
     ))?;
-    let found = select.query_map([id], from_row)?;
-    let mut found: Vec<KeptRule> = found.collect::<Result<_, _>>()?;
+    let mut rows = select.query([id])?;
+    let mut found: Vec<KeptRule> = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(match whole(sql, row) {
+            Err(Trouble::Rule(StoreError::DamagedRow(_))) => remains(row)?,
+            rule => rule?,
+        });
+    }
     let is_one = |found: &[KeptRule]| found.len() == 1 || found[0].rule.id == id;
     if found.is_empty() || id.is_empty() {
         let message =
@@ -159,14 +173,6 @@ pub(super) fn find(sql: &Connection, id: &str) -> Result<Rule, Trouble> {
         return Err(StoreError::Conflict(message).into());
     }
     Ok(found.swap_remove(0).rule)
-}
-
-/// Removes a rule; false when there is none.
-pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<bool> {
-    let mut delete = batch
-        .sql
-        .prepare_cached("DELETE FROM rules WHERE id = ?1")?;
-    Ok(delete.execute([id])? > 0)
 }
 
 /// The rules that somebody made, in the order they were made; with `sessions` only those whose
@@ -182,6 +188,15 @@ pub(crate) fn made_by(
     ))?;
     let found = select.query_map((by, sessions), |row| Ok(from_row(row)?.rule))?;
     Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// Removes a rule; false when there is none.
+pub(super) fn remove(batch: &Batch<'_>, id: &str) -> rusqlite::Result<bool> {
+    // Not by the index, in which a damaged id is not to be found.
+    RULES.despite_damage(batch.sql, || {
+        let delete = "DELETE FROM rules WHERE +id = ?1";
+        Ok(batch.sql.prepare_cached(delete)?.execute([id])? > 0)
+    })
 }
 
 /// Removes the rules of a run that is over.
@@ -202,33 +217,42 @@ pub(crate) fn end_session(batch: &Batch<'_>, session: i64) -> rusqlite::Result<(
 
 /// Removes what has expired, and rules of runs that are over or unknown.
 pub(super) fn prune(batch: &Batch<'_>) -> rusqlite::Result<()> {
-    let expired = "DELETE FROM rules WHERE expires_at <= ?1";
+    // A damaged rule stays until a person has seen it: nobody knows what it said.
+    let is_whole = RULES.state("r");
+    let expired = format!("DELETE FROM rules AS r WHERE r.expires_at <= ?1 AND ({is_whole}) = 1");
     batch
         .sql
-        .prepare_cached(expired)?
+        .prepare_cached(&expired)?
         .execute([int(batch.now_ms)])?;
-    let over = "DELETE FROM rules WHERE run IS NOT NULL AND NOT EXISTS
-                (SELECT 1 FROM runs WHERE runs.id = rules.run AND runs.state <> 'done')";
-    batch.sql.prepare_cached(over)?.execute([])?;
+    let over = format!(
+        "DELETE FROM rules AS r WHERE r.run IS NOT NULL AND ({is_whole}) = 1 AND NOT EXISTS
+         (SELECT 1 FROM runs WHERE runs.id = r.run AND runs.state <> 'done')"
+    );
+    batch.sql.prepare_cached(&over)?.execute([])?;
     Ok(())
 }
 
-/// Rules in the order they were made, from after a row; answers the last row looked at.
+/// Rules in the order they were made, from after a row; answers the last row looked at, if there
+/// was one.
 pub(super) fn page(
     sql: &Connection,
     after: i64,
     rows_max: usize,
-) -> Result<(Vec<KeptRule>, i64), Trouble> {
+) -> Result<WithDamage<(Vec<KeptRule>, Option<i64>)>, Trouble> {
     let mut select = sql.prepare_cached(&format!(
-        "{SELECT} WHERE r.row_id > ?1 ORDER BY r.row_id LIMIT ?2"
+        "{} WHERE r.row_id > ?1 ORDER BY r.row_id LIMIT ?2",
+        *SELECT
     ))?;
     let mut rows = select.query((after, int(rows_max as u64)))?;
-    let (mut kept, mut last) = (Vec::new(), after);
+    let mut page = WithDamage::<(Vec<KeptRule>, Option<i64>)>::default();
     while let Some(row) = rows.next()? {
-        last = row.get(7)?;
-        kept.push(from_row(row)?);
+        page.rows.1 = Some(row.get(7)?);
+        match whole(sql, row) {
+            Err(Trouble::Rule(StoreError::DamagedRow(row))) => page.damaged.push(*row),
+            rule => page.rows.0.push(rule?),
+        }
     }
-    Ok((kept, last))
+    Ok(page)
 }
 
 /// Rules that have not expired, the newest first, and whether there are more.
@@ -236,7 +260,7 @@ pub(super) fn list(
     sql: &Connection,
     filter: &Filter,
     now_ms: u64,
-) -> Result<(Vec<Rule>, bool), Trouble> {
+) -> Result<WithDamage<(Vec<Rule>, bool)>, Trouble> {
     let session = match &filter.session {
         None => None,
         Some(named) => {
@@ -245,13 +269,14 @@ pub(super) fn list(
         }
     };
     let mut select = sql.prepare_cached(&format!(
-        "{SELECT} WHERE (r.expires_at IS NULL OR r.expires_at > ?1)
+        "{} WHERE (r.expires_at IS NULL OR r.expires_at > ?1)
          AND (?2 IS NULL OR r.row_id < (SELECT row_id FROM rules WHERE id = ?2))
          AND (?3 IS NULL OR r.tool = ?3
               OR (substr(r.tool, -1) = '*' AND substr(?3, 1, length(r.tool) - 1) || '*' = r.tool))
          AND (?4 IS NULL OR (r.session IS NULL AND r.run IS NULL) OR r.session = ?4
               OR r.run IN (SELECT id FROM runs WHERE session = ?4))
-         ORDER BY r.row_id DESC LIMIT ?5"
+         ORDER BY r.row_id DESC LIMIT ?5",
+        *SELECT
     ))?;
     let mut rows = select.query((
         int(now_ms),
@@ -260,15 +285,47 @@ pub(super) fn list(
         session,
         int(filter.rows_max.saturating_add(1) as u64),
     ))?;
-    let (mut rules, mut bytes) = (Vec::new(), 0);
+    let mut page = WithDamage::<(Vec<Rule>, bool)>::default();
+    let mut bytes = 0;
     while let Some(row) = rows.next()? {
+        let (rules, more) = &mut page.rows;
         if rules.len() >= filter.rows_max || bytes >= PAGE_BYTES_MAX {
-            return Ok((rules, true));
+            *more = true;
+            break;
         }
-        bytes += row.get_ref(1)?.as_str().map_or(0, str::len);
-        rules.push(from_row(row)?.rule);
+        bytes += row.get_ref(1)?.as_bytes().map_or(0, <[u8]>::len);
+        match whole(sql, row) {
+            Err(Trouble::Rule(StoreError::DamagedRow(row))) => page.damaged.push(*row),
+            rule => rules.push(rule?.rule),
+        }
     }
-    Ok((rules, false))
+    Ok(page)
+}
+
+/// Reads a rule; refuses a damaged one.
+fn whole(sql: &Connection, row: &Row<'_>) -> Result<KeptRule, Trouble> {
+    let row_id: i64 = row.get(7)?;
+    if !RULES.is_whole(sql, row, 8, (row_id, 0))? {
+        return Err(refusal(RULES.damaged_at(sql, [row_id])?));
+    }
+    Ok(from_row(row)?)
+}
+
+/// The remains of a damaged rule, for the record of its removal.
+fn remains(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
+    from_row(row).or_else(|_| {
+        Ok(KeptRule {
+            rule: Rule {
+                id: row.get(0)?,
+                terms: Terms::new("?", RuleDecision::Ask, Reach::Always),
+                created_at: 0,
+                created_by: "?".to_owned(),
+                expires_at: None,
+            },
+            session: None,
+            duplicate: false,
+        })
+    })
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
@@ -286,5 +343,10 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptRule> {
     })
 }
 
-const SELECT: &str = "SELECT r.id, r.terms, r.created_at, r.created_by, r.expires_at, r.session,
-     s.id, r.row_id FROM rules r LEFT JOIN sessions s ON s.row_id = r.session";
+static SELECT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT r.id, r.terms, r.created_at, r.created_by, r.expires_at, r.session, s.id, r.row_id,
+         {} FROM rules r LEFT JOIN sessions s ON s.row_id = r.session",
+        RULES.state("r")
+    )
+});

@@ -3,6 +3,7 @@
 
 use super::words::{Kind, LoopRow, Mode, Under};
 use super::{memory, payload, row};
+use crate::checksums::{RUN_TASKS, RUNS};
 use crate::error::Trouble;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::RunId;
@@ -84,11 +85,16 @@ pub(super) fn under_way(sql: &Connection, name: &str) -> Result<Under, Trouble> 
     })
 }
 
+/// In the place of a text whose row is damaged; 'hob verify' names the row.
+const DAMAGED: &str = "[damaged: run \"hob verify\"]";
+
 pub(super) fn last_response(sql: &Connection, row_id: i64) -> rusqlite::Result<Option<String>> {
-    sql.prepare_cached(
-        "SELECT r.text FROM iterations i CROSS JOIN runs r ON r.id = i.run
+    sql.prepare_cached(&format!(
+        "SELECT iif(({}) IS 0, '{DAMAGED}', r.text)
+         FROM iterations i CROSS JOIN runs r ON r.id = i.run
          WHERE i.loop = ?1 AND i.success = 1 ORDER BY i.number DESC LIMIT 1",
-    )?
+        RUNS.state("r")
+    ))?
     .query_row([row_id], |row| row.get(0))
     .optional()
 }
@@ -121,15 +127,17 @@ pub(super) fn history(
     rows_max: usize,
 ) -> Result<Iterations, Trouble> {
     let found = row::expect(sql, name)?;
-    let mut select = sql.prepare_cached(
+    let mut select = sql.prepare_cached(&format!(
         "SELECT i.number, i.run, i.started_at, i.ended_at, i.success, i.cause, i.message,
-                t.task, r.text, r.state, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls,
+                iif(({}) IS 0, '{DAMAGED}', t.task), iif(({}) IS 0, '{DAMAGED}', r.text), r.state, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls,
                 i.outcome, i.denied_calls, i.failed_calls
          FROM iterations i
          LEFT JOIN runs r ON r.id = i.run
          LEFT JOIN run_tasks t ON t.run = r.row_id
          WHERE i.loop = ?1 AND i.number < ?2 ORDER BY i.number DESC LIMIT ?3",
-    )?;
+        RUN_TASKS.state("t"),
+        RUNS.state("r")
+    ))?;
     let most = int(rows_max.saturating_add(1) as u64);
     let mut rows = select.query((found.row_id, before.map_or(i64::MAX, i64::from), most))?;
     let mut page = Iterations {

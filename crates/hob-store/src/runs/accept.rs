@@ -6,6 +6,7 @@ use super::planning::AcceptPlan;
 use super::row;
 use super::words::{Accepted, RunRow, RunSummary};
 use crate::batch::Batch;
+use crate::checksums::{RUN_TASKS, RUNS};
 use crate::error::{StoreError, Trouble};
 use crate::events::{Kept, Place};
 use crate::sessions::row::Head;
@@ -116,13 +117,14 @@ fn accepted_before(
     let Some((id, hash)) = found else {
         return Ok(None);
     };
+    let run = row::find(batch.sql, id)?;
     if hash != plan.params_hash.map(|hash| hash.0) {
         return Err(StoreError::Conflict(format!(
             "The idempotency key '{key}' already made run {id} of this session, with another task or other parameters. Use a new key for a new run."
         ))
         .into());
     }
-    match row::find(batch.sql, id)? {
+    match run {
         Some(run) => Ok(Some(run)),
         // It worked on a fork that was deleted since: it cannot be shown, nor made once more.
         None => Err(StoreError::Conflict(format!(
@@ -215,22 +217,19 @@ fn insert(batch: &Batch<'_>, plan: &AcceptPlan, asked: i64, session: i64) -> rus
             plan.params_hash.as_ref().map(|hash| &hash.0[..]),
             int(batch.now_ms),
         ))?;
-    batch
-        .sql
-        .prepare_cached(
-            "INSERT INTO run_tasks (run, task, limits, params, params_blob)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            row_id,
-            &plan.task,
-            &plan.limits_json,
-            plan.params.text(),
-            plan.params.blob(),
-        ))?;
+    RUNS.seal(batch.sql, [row_id])?;
+    batch.sql.prepare_cached(&INSERT_TASK)?.execute((
+        row_id,
+        &plan.task,
+        &plan.limits_json,
+        plan.params.text(),
+        plan.params.blob(),
+    ))?;
     Ok(row_id)
 }
 
+static INSERT_TASK: LazyLock<String> =
+    LazyLock::new(|| RUN_TASKS.insert(&["run", "task", "limits", "params", "params_blob"]));
 pub(crate) const BY_ID: &str = "SELECT 1 FROM runs WHERE id = ?1";
 pub(crate) const BY_KEY: &str =
     "SELECT id, params_hash FROM runs WHERE asked = ?1 AND idempotency_key = ?2";

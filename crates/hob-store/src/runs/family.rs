@@ -3,14 +3,17 @@
 //! Invariants: a run that has ended gets no more children; no run ever has more than it may; the
 //! session of the first parent pays for everything below it.
 
-use super::row::{COLUMNS, TABLES, from_row, head, missing};
+use super::row::{COLUMNS, TABLES, head, missing, read};
 use super::words::{Birth, RunRow};
 use crate::batch::Batch;
+use crate::checksums::RUNS;
+use crate::checksums::damage::refusal;
 use crate::error::{StoreError, Trouble};
-use crate::value::number;
+use crate::value::{number, optional_number};
 use hob_wire::rooms::agent::{Cost, RunState};
 use hob_wire::{RunId, SessionId};
 use rusqlite::Connection;
+use std::sync::LazyLock;
 
 /// Generations a sum looks through; more than there ever are.
 const GENERATIONS_MAX: u32 = 16;
@@ -60,41 +63,62 @@ impl Family {
     pub(crate) fn register(&self, batch: &Batch<'_>, row_id: i64) -> rusqlite::Result<()> {
         let parent = &self.parent.0.as_bytes()[..];
         let mut update = batch.sql.prepare_cached(REGISTER)?;
-        update.execute((row_id, parent, self.payer)).map(drop)
+        update.execute((row_id, parent, self.payer))?;
+        RUNS.seal(batch.sql, [row_id])
     }
 }
 
 pub(crate) fn children(sql: &Connection, run: RunId) -> Result<Vec<RunRow>, Trouble> {
     let mut select = sql.prepare_cached(&of_parent())?;
-    let rows = select.query_map([&run.0.as_bytes()[..]], from_row)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut rows = select.query([&run.0.as_bytes()[..]])?;
+    let mut children = Vec::new();
+    while let Some(row) = rows.next()? {
+        children.push(read(sql, row)?);
+    }
+    Ok(children)
 }
 
 pub(crate) fn of_parent() -> String {
-    format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.parent = ?1 ORDER BY r.row_id")
+    format!(
+        "SELECT {} FROM {TABLES} WHERE r.parent = ?1 ORDER BY r.row_id",
+        *COLUMNS
+    )
 }
 
 pub(crate) fn cost(sql: &Connection, run: RunId) -> Result<Cost, Trouble> {
     let given = (&run.0.as_bytes()[..], GENERATIONS_MAX);
-    let sum = sql.prepare_cached(COST)?.query_row(given, |row| {
-        Ok(Cost {
-            micro_dollars: Some(number(row, 0)?),
-            input_tokens: number(row, 1)?,
-            output_tokens: number(row, 2)?,
-            calls: row.get(3)?,
-        })
-    });
-    Ok(sum?)
+    let mut select = sql.prepare_cached(&COST)?;
+    let mut rows = select.query(given)?;
+    let mut cost = Cost {
+        micro_dollars: Some(0),
+        ..Cost::default()
+    };
+    while let Some(row) = rows.next()? {
+        let row_id: i64 = row.get(4)?;
+        if !RUNS.is_whole(sql, row, 5, (row_id, 0))? {
+            return Err(refusal(RUNS.damaged_at(sql, [row_id])?));
+        }
+        let dollars = optional_number(row, 0)?.unwrap_or(0);
+        cost.micro_dollars = cost.micro_dollars.map(|sum| sum.saturating_add(dollars));
+        cost.input_tokens = cost.input_tokens.saturating_add(number(row, 1)?);
+        cost.output_tokens = cost.output_tokens.saturating_add(number(row, 2)?);
+        cost.calls = cost.calls.saturating_add(row.get(3)?);
+    }
+    Ok(cost)
 }
 
 pub(crate) const COUNT: &str = "SELECT count(*) FROM runs WHERE parent = ?1";
 const REGISTER: &str = "UPDATE runs SET parent = ?2, payer = ?3 WHERE row_id = ?1";
-pub(crate) const COST: &str = "WITH RECURSIVE below (id, generation) AS (
+pub(crate) static COST: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{BELOW} SELECT r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.row_id, {}
+        FROM below b JOIN runs r ON r.id = b.id",
+        RUNS.state("r")
+    )
+});
+const BELOW: &str = "WITH RECURSIVE below (id, generation) AS (
         SELECT id, 1 FROM runs WHERE parent = ?1
         UNION ALL
         SELECT r.id, b.generation + 1 FROM runs r JOIN below b ON r.parent = b.id
         WHERE b.generation < ?2
-    )
-    SELECT coalesce(sum(r.micro_dollars), 0), coalesce(sum(r.input_tokens), 0),
-        coalesce(sum(r.output_tokens), 0), coalesce(sum(r.calls), 0)
-    FROM below b JOIN runs r ON r.id = b.id";
+    )";

@@ -7,7 +7,7 @@ use super::read::{self, Filter};
 use super::words::{
     Accepted, Costs, LedgerEntry, NewRun, RunPage, RunRow, RunStats, StepWrite, Written,
 };
-use super::{accept, costs, family, planning, row, step};
+use super::{accept, costs, damaged_run, family, planning, row, step};
 use crate::blobs::{BlobSweep, Hash, Pin};
 use crate::error::StoreError;
 use crate::rules;
@@ -18,7 +18,7 @@ use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_ROWS_DEFAULT;
 use hob_wire::rooms::agent::{Cost, ListParams};
 use hob_wire::rooms::cost::SummaryParams;
-use hob_wire::{Message, RunId};
+use hob_wire::{DamagedRow, Message, RunId};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -121,7 +121,12 @@ impl Store {
             let (page, next) = self
                 .read(move |sql| {
                     let head = row::head(sql, run)?.ok_or_else(|| row::missing(run))?;
-                    journal::page(sql, head.row_id, place)
+                    let (page, next) = journal::page(sql, head.row_id, place)?;
+                    let reached = place + page.len() as u64;
+                    if next.is_none() && reached < head.journal_len {
+                        return Err(journal::missing(sql, head.row_id, reached)?);
+                    }
+                    Ok((page, next))
                 })
                 .await?;
             entries.extend(page);
@@ -142,14 +147,24 @@ impl Store {
         self.read(move |sql| read::next(sql, &session)).await
     }
 
+    /// Ends the damaged ones among the runs that have not ended: they cannot go on, and would keep
+    /// their sessions from going on. Answers what was found.
+    pub async fn end_damaged_runs(&self) -> Result<Vec<DamagedRow>, StoreError> {
+        let ended = self.write(0, damaged_run::end_all).await?;
+        for row in &ended {
+            self.shared().health.found_damaged(row);
+        }
+        Ok(ended)
+    }
+
     /// Every run that has not ended, in the order they were accepted.
     pub async fn unfinished_runs(&self) -> Result<Vec<RunRow>, StoreError> {
         let rows = self.read(read::unfinished).await?;
         let mut runs = Vec::with_capacity(rows.len());
         for some in rows.chunks(UNFINISHED_ROWS) {
             let some = some.to_vec();
-            let page = self.read(move |sql| read::at_rows(sql, &some)).await?;
-            runs.extend(page);
+            let read = move |sql: &_| read::at_rows(sql, &some);
+            runs.extend(self.read_with_damage(read).await?.rows);
         }
         Ok(runs)
     }
@@ -175,7 +190,11 @@ impl Store {
             rows_max: rules::page_rows(params.limit, PAGE_ROWS_DEFAULT)?,
             before: params.before,
         };
-        self.read(move |sql| read::list(sql, &filter)).await
+        let page = self.read(move |sql| read::list(sql, &filter)).await?;
+        for row in &page.damaged {
+            self.shared().health.found_damaged(row);
+        }
+        Ok(page)
     }
 
     pub async fn run_stats(&self) -> Result<RunStats, StoreError> {

@@ -4,11 +4,13 @@
 
 use crate::batch::Batch;
 use crate::blobs::{Blobs, Hash};
+use crate::checksums::damage::{RowName, refusal};
+use crate::checksums::{JOURNAL, RUNS};
 use crate::error::{StoreError, Trouble};
 use crate::value::{int, number};
-use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// Entries of one journal.
 pub(crate) const ENTRIES_MAX: u64 = 100_000;
@@ -63,9 +65,7 @@ pub(crate) fn append(
     first: u64,
     entries: &[Stored],
 ) -> rusqlite::Result<()> {
-    let mut insert = batch
-        .sql
-        .prepare_cached("INSERT INTO journal (run, place, entry, blob) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut insert = batch.sql.prepare_cached(&INSERT)?;
     for (place, entry) in (first..).zip(entries) {
         insert.execute((run, int(place), entry.text(), entry.blob()))?;
     }
@@ -78,13 +78,17 @@ pub(crate) fn page(
     run: i64,
     from: u64,
 ) -> Result<(Vec<Stored>, Option<u64>), Trouble> {
-    let mut select = sql.prepare_cached(PAGE)?;
+    let mut select = sql.prepare_cached(&PAGE)?;
     let mut rows = select.query((run, int(from), int(PAGE_ROWS)))?;
     let mut entries = Vec::new();
     let mut next = from;
     while let Some(row) = rows.next()? {
-        if number(row, 0)? != next {
-            return Err(rusqlite::Error::from(FromSqlError::OutOfRange(int(next))).into());
+        let place = number(row, 0)?;
+        if place != next {
+            return Err(missing(sql, run, next)?);
+        }
+        if !JOURNAL.is_whole(sql, row, 3, (run, int(place)))? {
+            return Err(refusal(JOURNAL.damaged_at(sql, (run, int(place)))?));
         }
         entries.push(Stored::from_row(row, 1)?);
         next += 1;
@@ -93,6 +97,22 @@ pub(crate) fn page(
     Ok((entries, more.then_some(next)))
 }
 
-pub(crate) const PAGE: &str =
-    "SELECT place, entry, blob FROM journal WHERE run = ?1 AND place >= ?2
-    ORDER BY place LIMIT ?3";
+/// The refusal of a journal that lacks this entry.
+pub(crate) fn missing(sql: &Connection, run: i64, place: u64) -> rusqlite::Result<Trouble> {
+    let of_run = RUNS.damaged_at(sql, [run])?;
+    Ok(refusal(JOURNAL.missing(&RowName {
+        session: of_run.session_key,
+        number: Some(place),
+        id: of_run.id,
+    })))
+}
+
+static INSERT: LazyLock<String> =
+    LazyLock::new(|| JOURNAL.insert(&["run", "place", "entry", "blob"]));
+pub(crate) static PAGE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT j.place, j.entry, j.blob, {} FROM journal j WHERE j.run = ?1 AND j.place >= ?2
+         ORDER BY j.place LIMIT ?3",
+        JOURNAL.state("j")
+    )
+});

@@ -3,6 +3,7 @@
 //! - [`words`]: what callers say and are told
 //! - `handle`: the methods of the store, which prepare everything outside the writer's thread
 //! - `accept`, `step`: the two commands of a run's life, each one transaction with its events
+//! - `damaged_run`: ending a run whose row is damaged
 //! - `family`: runs that other runs start
 //! - `ledger`: reserving and settling money, and the sums that ceilings are held against
 //! - `row`, `read`, `costs`: reading
@@ -16,6 +17,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod costs;
+mod damaged_run;
 pub(crate) mod family;
 mod handle;
 pub(crate) mod journal;

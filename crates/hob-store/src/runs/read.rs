@@ -3,16 +3,19 @@
 
 use super::costs;
 use super::journal::Stored;
-use super::row::{COLUMNS, TABLES, from_row, state_word};
+use super::row::{COLUMNS, TABLES, one, read, state_word};
 use super::words::{RunPage, RunRow, RunStats};
-use crate::error::Trouble;
+use crate::checksums::RUN_TASKS;
+use crate::checksums::damage::{WithDamage, refusal};
+use crate::error::{StoreError, Trouble};
 use crate::sessions::row::{find_head, missing};
-use crate::value::{int, number};
+use crate::value::{int, number, uuid};
 use hob_wire::RunId;
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::agent::RunState;
 use rusqlite::{Connection, OptionalExtension, ToSql};
+use std::sync::LazyLock;
 
 /// Which runs a listing shows.
 #[derive(Clone, Debug)]
@@ -42,19 +45,30 @@ pub(crate) fn list(sql: &Connection, filter: &Filter) -> Result<RunPage, Trouble
     given.extend(session.as_ref().map(|session| session as &dyn ToSql));
     given.extend(state.as_ref().map(|state| state as &dyn ToSql));
     let mut rows = select.query(&given[..])?;
-    let mut runs: Vec<RunRow> = Vec::new();
-    let mut bytes = 0;
+    let mut page = RunPage::default();
+    let (mut bytes, mut taken, mut last) = (0, 0, None);
     while let Some(row) = rows.next()? {
-        let run = from_row(row)?;
-        bytes += 1_024 + run.task.len() + run.summary.text.len();
-        let full = runs.len() >= filter.rows_max || bytes > PAGE_BYTES_MAX;
-        if full && !runs.is_empty() {
-            let next = runs.last().map(|last| last.id);
-            return Ok(RunPage { runs, next });
+        let id = uuid(row, 0).ok().map(RunId);
+        let run = match read(sql, row) {
+            Err(Trouble::Rule(StoreError::DamagedRow(damaged))) => Err(*damaged),
+            run => Ok(run?),
+        };
+        bytes += 1_024;
+        bytes += run
+            .as_ref()
+            .map_or(0, |run| run.task.len() + run.summary.text.len());
+        let full = taken >= filter.rows_max || bytes > PAGE_BYTES_MAX;
+        if full && taken > 0 {
+            page.next = last;
+            return Ok(page);
         }
-        runs.push(run);
+        (taken, last) = (taken + 1, id.or(last));
+        match run {
+            Ok(run) => page.runs.push(run),
+            Err(damaged) => page.damaged.push(damaged),
+        }
     }
-    Ok(RunPage { runs, next: None })
+    Ok(page)
 }
 
 /// The query of a listing: `?1` the place before which it begins, `?2` its rows, then the session
@@ -70,8 +84,9 @@ pub(crate) fn listing(of_session: bool, state: Option<RunState>) -> String {
         Some(_) => format!("r.state = ?{number} AND r.state <> 'done' AND"),
     };
     format!(
-        "SELECT {COLUMNS} FROM {TABLES} WHERE {session} {state} r.row_id < ?1
-         ORDER BY r.row_id DESC LIMIT ?2"
+        "SELECT {} FROM {TABLES} WHERE {session} {state} r.row_id < ?1
+         ORDER BY r.row_id DESC LIMIT ?2",
+        *COLUMNS
     )
 }
 
@@ -99,10 +114,7 @@ pub(crate) const OLDER: &str = "SELECT row_id FROM runs WHERE id < ?1 ORDER BY i
 pub(crate) fn latest(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, Trouble> {
     let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
     for query in [under_way(), newest()] {
-        let found = sql
-            .prepare_cached(&query)?
-            .query_row([head.row_id], from_row)
-            .optional()?;
+        let found = one(sql, &query, [head.row_id])?;
         if found.is_some() {
             return Ok(found);
         }
@@ -112,26 +124,30 @@ pub(crate) fn latest(sql: &Connection, session: &SessionRef) -> Result<Option<Ru
 
 pub(crate) fn under_way() -> String {
     format!(
-        "SELECT {COLUMNS} FROM {TABLES} WHERE r.session = ?1 AND r.state <> 'done'
-         AND +r.state <> 'queued' LIMIT 1"
+        "SELECT {} FROM {TABLES} WHERE r.session = ?1 AND r.state <> 'done'
+         AND +r.state <> 'queued' LIMIT 1",
+        *COLUMNS
     )
 }
 
 pub(crate) fn newest() -> String {
-    format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.session = ?1 ORDER BY r.row_id DESC LIMIT 1")
+    format!(
+        "SELECT {} FROM {TABLES} WHERE r.session = ?1 ORDER BY r.row_id DESC LIMIT 1",
+        *COLUMNS
+    )
 }
 
 /// The first run of a session that has not ended, in the order they were accepted.
 pub(crate) fn next(sql: &Connection, session: &SessionRef) -> Result<Option<RunRow>, Trouble> {
     let head = find_head(sql, session)?.ok_or_else(|| missing(session))?;
-    let mut select = sql.prepare_cached(&first_live())?;
-    Ok(select.query_row([head.row_id], from_row).optional()?)
+    one(sql, &first_live(), [head.row_id])
 }
 
 pub(crate) fn first_live() -> String {
     format!(
-        "SELECT {COLUMNS} FROM {TABLES} WHERE r.session = ?1 AND r.state <> 'done'
-         ORDER BY r.row_id LIMIT 1"
+        "SELECT {} FROM {TABLES} WHERE r.session = ?1 AND r.state <> 'done'
+         ORDER BY r.row_id LIMIT 1",
+        *COLUMNS
     )
 }
 
@@ -147,30 +163,44 @@ pub(crate) fn unfinished(sql: &Connection) -> Result<Vec<i64>, Trouble> {
 pub(crate) const UNFINISHED: &str =
     "SELECT row_id FROM runs INDEXED BY runs_state WHERE state <> 'done'";
 
-/// The runs at these rows; those that are gone are left out.
-pub(crate) fn at_rows(sql: &Connection, rows: &[i64]) -> Result<Vec<RunRow>, Trouble> {
-    let mut select = sql.prepare_cached(&at_row())?;
-    let mut runs = Vec::with_capacity(rows.len());
+/// The runs at these rows; those that are gone are left out, and so are damaged ones.
+pub(crate) fn at_rows(sql: &Connection, rows: &[i64]) -> Result<WithDamage<Vec<RunRow>>, Trouble> {
+    let mut found = WithDamage::<Vec<RunRow>>::default();
     for row in rows {
-        runs.extend(select.query_row([row], from_row).optional()?);
+        match one(sql, &at_row(), [row]) {
+            Err(Trouble::Rule(StoreError::DamagedRow(row))) => found.damaged.push(*row),
+            run => found.rows.extend(run?),
+        }
     }
-    Ok(runs)
+    Ok(found)
 }
 
 pub(crate) fn at_row() -> String {
-    format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.row_id = ?1")
+    format!("SELECT {} FROM {TABLES} WHERE r.row_id = ?1", *COLUMNS)
 }
 
 /// Where a run's parameters are.
 pub(crate) fn params(sql: &Connection, run: RunId) -> Result<Option<Stored>, Trouble> {
-    let mut select = sql.prepare_cached(PARAMS)?;
-    let found = select.query_row([&run.0.as_bytes()[..]], |row| Stored::from_row(row, 0));
-    Ok(found.optional()?)
+    let mut select = sql.prepare_cached(&PARAMS)?;
+    let mut rows = select.query([&run.0.as_bytes()[..]])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let row_id: i64 = row.get(2)?;
+    if !RUN_TASKS.is_whole(sql, row, 3, (row_id, 0))? {
+        return Err(refusal(RUN_TASKS.damaged_at(sql, [row_id])?));
+    }
+    Ok(Some(Stored::from_row(row, 0)?))
 }
 
-pub(crate) const PARAMS: &str = "SELECT t.params, t.params_blob FROM runs r
-    CROSS JOIN sessions s ON s.row_id = r.session CROSS JOIN run_tasks t ON t.run = r.row_id
-    WHERE r.id = ?1";
+pub(crate) static PARAMS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT t.params, t.params_blob, t.run, {} FROM runs r
+         CROSS JOIN sessions s ON s.row_id = r.session CROSS JOIN run_tasks t ON t.run = r.row_id
+         WHERE r.id = ?1",
+        RUN_TASKS.state("t")
+    )
+});
 
 pub(crate) fn stats(sql: &Connection) -> Result<RunStats, Trouble> {
     let mut stats = RunStats {

@@ -36,9 +36,7 @@ fn queries() -> Vec<String> {
         accept::BY_ID,
         accept::BY_KEY,
         accept::COUNT_LIVE,
-        row::HEAD,
         row::UPDATE,
-        journal::PAGE,
         ledger::FIND,
         ledger::SESSION_SPENT,
         ledger::DAY_SPENT,
@@ -53,10 +51,10 @@ fn queries() -> Vec<String> {
         remove::ENTRIES,
         blobs::NAMED,
         OLDER,
-        PARAMS,
     ]
     .map(ToOwned::to_owned)
     .into();
+    queries.extend([row::HEAD.clone(), journal::PAGE.clone(), PARAMS.clone()]);
     queries.extend([row::by_id(), under_way(), first_live(), newest(), at_row()]);
     for of_session in [false, true] {
         for state in [None, Some(RunState::Queued), Some(RunState::Done)] {

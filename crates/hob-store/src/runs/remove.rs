@@ -3,6 +3,7 @@
 
 use crate::batch::Batch;
 use crate::blobs::Hash;
+use crate::checksums::RUNS;
 use crate::error::{StoreError, Trouble};
 use crate::{changes, outputs};
 use rusqlite::{OptionalExtension, Row};
@@ -48,11 +49,10 @@ pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble>
     }
     if gone.is_empty() {
         let task = take(batch, TASK, [run])?;
-        let mut delete = batch
-            .sql
-            .prepare_cached("DELETE FROM runs WHERE row_id = ?1")?;
-        delete.execute([run])?;
-        drop(delete);
+        RUNS.despite_damage(batch.sql, || {
+            let delete = "DELETE FROM runs WHERE row_id = ?1";
+            batch.sql.prepare_cached(delete)?.execute([run])
+        })?;
         drop_blobs(batch, task)?;
     } else {
         drop_blobs(batch, gone)?;
@@ -66,7 +66,8 @@ fn take(
     delete: &str,
     params: impl rusqlite::Params,
 ) -> rusqlite::Result<Vec<Option<Hash>>> {
-    let named = |row: &Row<'_>| Ok(row.get::<_, Option<[u8; 32]>>(0)?.map(Hash));
+    // A damaged name is the name of no file.
+    let named = |row: &Row<'_>| Ok(row.get::<_, Option<[u8; 32]>>(0).ok().flatten().map(Hash));
     let mut delete = batch.sql.prepare_cached(delete)?;
     delete.query_map(params, named)?.collect()
 }

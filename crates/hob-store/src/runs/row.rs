@@ -1,17 +1,33 @@
 //! A run's row: how it is found, read and written.
 
 use super::words::{RunRow, RunSummary};
-use crate::error::StoreError;
+use crate::checksums::damage::refusal;
+use crate::checksums::{RUN_TASKS, RUNS};
+use crate::error::{StoreError, Trouble};
 use crate::value::{int, number, optional_number, uuid};
 use hob_wire::rooms::agent::{Cost, RunState};
 use hob_wire::{RunId, SessionId};
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::sync::LazyLock;
 
-/// The columns of [`from_row`], in its order.
-pub(crate) const COLUMNS: &str = "r.id, s.id, s.key, t.task, t.limits, r.queued_at, r.journal_len,
+/// The columns of [`read`], in its order.
+pub(crate) static COLUMNS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{SHOWN}, {}, {}, r.row_id",
+        RUNS.state("r"),
+        RUN_TASKS.state("t")
+    )
+});
+
+/// The columns of [`summary`] alone.
+pub(crate) const SUMMARY: &str = "SELECT r.state, r.step, r.attempt, r.resumed, r.text, r.success,
+    r.cause, r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model, r.notes,
+    r.started_at, r.ended_at FROM runs r WHERE r.row_id = ?1";
+
+const SHOWN: &str = "r.id, s.id, s.key, t.task, t.limits, r.queued_at, r.journal_len,
     r.first_message, r.last_message, r.state, r.step, r.attempt, r.resumed, r.text, r.success,
     r.cause, r.message, r.micro_dollars, r.input_tokens, r.output_tokens, r.calls, r.model, r.notes,
     r.started_at, r.ended_at, r.parent";
@@ -20,14 +36,34 @@ pub(crate) const COLUMNS: &str = "r.id, s.id, s.key, t.task, t.limits, r.queued_
 pub(crate) const TABLES: &str = "runs r CROSS JOIN sessions s ON s.row_id = r.session
     CROSS JOIN run_tasks t ON t.run = r.row_id";
 
-pub(crate) fn find(sql: &Connection, run: RunId) -> rusqlite::Result<Option<RunRow>> {
-    sql.prepare_cached(&by_id())?
-        .query_row([&run.0.as_bytes()[..]], from_row)
-        .optional()
+pub(crate) fn find(sql: &Connection, run: RunId) -> Result<Option<RunRow>, Trouble> {
+    one(sql, &by_id(), [&run.0.as_bytes()[..]])
+}
+
+/// The one run that a query of [`COLUMNS`] finds.
+pub(crate) fn one(
+    sql: &Connection,
+    query: &str,
+    params: impl Params,
+) -> Result<Option<RunRow>, Trouble> {
+    let mut select = sql.prepare_cached(query)?;
+    let mut rows = select.query(params)?;
+    rows.next()?.map(|row| read(sql, row)).transpose()
 }
 
 pub(crate) fn by_id() -> String {
-    format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id = ?1")
+    format!("SELECT {} FROM {TABLES} WHERE r.id = ?1", *COLUMNS)
+}
+
+/// Reads a run; refuses one whose row or task is damaged.
+pub(crate) fn read(sql: &Connection, row: &Row<'_>) -> Result<RunRow, Trouble> {
+    let row_id: i64 = row.get(28)?;
+    for (table, column) in [(&RUNS, 26), (&RUN_TASKS, 27)] {
+        if !table.is_whole(sql, row, column, (row_id, 0))? {
+            return Err(refusal(table.damaged_at(sql, [row_id])?));
+        }
+    }
+    Ok(from_row(row)?)
 }
 
 /// The little of a run that a step needs.
@@ -43,26 +79,41 @@ pub(crate) struct RunHead {
     pub(crate) payer: Option<i64>,
 }
 
-pub(crate) fn head(sql: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
-    sql.prepare_cached(HEAD)?
-        .query_row([&run.0.as_bytes()[..]], |row| {
-            Ok(RunHead {
-                row_id: row.get(0)?,
-                state: state_of(row.get_ref(1)?.as_str()?)?,
-                journal_len: number(row, 2)?,
-                first_message: optional_number(row, 3)?,
-                last_message: optional_number(row, 4)?,
-                session: SessionId(uuid(row, 5)?),
-                payer: row.get(6)?,
-            })
-        })
-        .optional()
+/// Reads it; refuses a damaged one, which must not get a new checksum.
+pub(crate) fn head(sql: &Connection, run: RunId) -> Result<Option<RunHead>, Trouble> {
+    let mut select = sql.prepare_cached(&HEAD)?;
+    let mut rows = select.query([&run.0.as_bytes()[..]])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let row_id: i64 = row.get(0)?;
+    if !RUNS.is_whole(sql, row, 7, (row_id, 0))? {
+        return Err(refusal(RUNS.damaged_at(sql, [row_id])?));
+    }
+    Ok(Some(head_from_row(row)?))
 }
 
-pub(crate) const HEAD: &str = "SELECT r.row_id, r.state, r.journal_len, r.first_message,
-    r.last_message, s.id, r.payer FROM runs r CROSS JOIN sessions s ON s.row_id = r.session WHERE r.id = ?1";
+fn head_from_row(row: &Row<'_>) -> rusqlite::Result<RunHead> {
+    Ok(RunHead {
+        row_id: row.get(0)?,
+        state: state_of(row.get_ref(1)?.as_str()?)?,
+        journal_len: number(row, 2)?,
+        first_message: optional_number(row, 3)?,
+        last_message: optional_number(row, 4)?,
+        session: SessionId(uuid(row, 5)?),
+        payer: row.get(6)?,
+    })
+}
 
-pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+pub(crate) static HEAD: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT r.row_id, r.state, r.journal_len, r.first_message, r.last_message, s.id, r.payer, {}
+         FROM runs r CROSS JOIN sessions s ON s.row_id = r.session WHERE r.id = ?1",
+        RUNS.state("r")
+    )
+});
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let session_id = SessionId(uuid(row, 1)?);
     let key: Option<String> = row.get(2)?;
     Ok(RunRow {
@@ -151,7 +202,7 @@ pub(crate) fn update(sql: &Connection, update: &Update<'_>) -> rusqlite::Result<
         summary.ended_at.map(int),
     ])?;
     if changed == 1 {
-        Ok(())
+        RUNS.seal(sql, [update.row_id])
     } else {
         Err(rusqlite::Error::QueryReturnedNoRows)
     }

@@ -1,6 +1,7 @@
 //! What callers say about runs and money, and what they are told.
 
 use hob_core::turn::Limits;
+use hob_wire::DamagedRow;
 use hob_wire::rooms::agent::{Cost, QueueMode, RunState};
 use hob_wire::rooms::cost::CostRow;
 use hob_wire::work::Cause;
@@ -239,11 +240,13 @@ impl fmt::Display for Purse {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunPage {
     pub runs: Vec<RunRow>,
     /// Pass as `before` for the next page; missing on the last.
     pub next: Option<RunId>,
+    /// Damaged runs of this page, which are left out.
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

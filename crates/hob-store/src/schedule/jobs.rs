@@ -2,6 +2,8 @@
 
 use super::words::JobRow;
 use crate::batch::Batch;
+use crate::checksums::JOBS;
+use crate::checksums::damage::stored_text;
 use crate::error::{StoreError, Trouble};
 use crate::judgements::{RuleChange, granted};
 use crate::store::to_json;
@@ -60,6 +62,7 @@ pub(super) fn insert(
         int(job.created_at),
         int(job.updated_at),
     ))?;
+    JOBS.seal(batch.sql, [batch.sql.last_insert_rowid()])?;
     granted::apply(batch, rules)?;
     tell(batch, job, CronChange::Added)
 }
@@ -73,7 +76,10 @@ pub(super) fn update(
     change: Change,
 ) -> Result<(), Trouble> {
     check_name(batch, job)?;
-    let changed = batch.sql.prepare_cached(UPDATE)?.execute((
+    let Some(row) = whole(batch, &job.id)? else {
+        return Err(missing(&job.terms.name).into());
+    };
+    batch.sql.prepare_cached(UPDATE)?.execute((
         &job.id,
         &job.terms.name,
         terms(job)?,
@@ -81,9 +87,6 @@ pub(super) fn update(
         &job.nonce,
         int(job.updated_at),
     ))?;
-    if changed == 0 {
-        return Err(missing(&job.terms.name).into());
-    }
     if change.anew {
         batch
             .sql
@@ -92,6 +95,7 @@ pub(super) fn update(
             )?
             .execute((&job.id, int(job.cursor_ms)))?;
     }
+    JOBS.seal(batch.sql, [row])?;
     granted::apply(batch, rules)?;
     tell(batch, job, change.told)
 }
@@ -105,26 +109,47 @@ pub(super) struct Change {
 }
 
 pub(super) fn remove(batch: &mut Batch<'_>, id: &str, rules: &[RuleChange]) -> Result<(), Trouble> {
-    let found: Option<(i64, String)> = batch
+    // A damaged one is known by its name only, and not to be found by an index.
+    let found: Option<(i64, String, String)> = batch
         .sql
-        .prepare_cached("SELECT row_id, name FROM jobs WHERE id = ?1")?
-        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached("SELECT row_id, id, name FROM jobs WHERE +id = ?1 OR +name = ?1")?
+        .query_row([id], |row| {
+            let text = |column| Ok::<_, rusqlite::Error>(stored_text(row.get_ref(column)?));
+            Ok((
+                row.get(0)?,
+                text(1)?.unwrap_or_default(),
+                text(2)?.unwrap_or_default(),
+            ))
+        })
         .optional()?;
-    let (row, name) = found.ok_or_else(|| missing(id))?;
+    let (row, id, name) = found.ok_or_else(|| missing(id))?;
     batch
         .sql
         .prepare_cached("DELETE FROM slots WHERE job = ?1")?
         .execute([row])?;
-    batch
-        .sql
-        .prepare_cached("DELETE FROM jobs WHERE row_id = ?1")?
-        .execute([row])?;
+    JOBS.despite_damage(batch.sql, || {
+        let delete = "DELETE FROM jobs WHERE row_id = ?1";
+        batch.sql.prepare_cached(delete)?.execute([row])
+    })?;
     granted::apply(batch, rules)?;
-    changed(batch, id, &name, CronChange::Removed)
+    changed(batch, &id, &name, CronChange::Removed)
 }
 
 pub(super) fn missing(name: &str) -> StoreError {
     StoreError::NotFound(format!("There is no job '{name}'."))
+}
+
+/// The row of the job with this id, which is about to be changed; refuses a damaged one.
+pub(super) fn whole(batch: &Batch<'_>, id: &str) -> Result<Option<i64>, Trouble> {
+    let row: Option<i64> = batch
+        .sql
+        .prepare_cached("SELECT row_id FROM jobs WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    if let Some(row) = row {
+        JOBS.check(batch.sql, [row], (row, 0))?;
+    }
+    Ok(row)
 }
 
 fn check_name(batch: &Batch<'_>, job: &JobRow) -> Result<(), Trouble> {

@@ -15,6 +15,7 @@ mod words;
 
 pub use words::{JobRow, NewSlot, Opened, Opening, SlotEnd, SlotRow};
 
+use crate::checksums::damage::WithDamage;
 use crate::error::StoreError;
 use crate::judgements::{RuleChange, granted};
 use crate::rules;
@@ -56,25 +57,32 @@ impl Store {
 
     /// Removes a job with its slots and its rules.
     pub async fn remove_job(&self, id: &str, rules: Vec<RuleChange>) -> Result<(), StoreError> {
-        let id = id.to_owned();
+        let job = id.to_owned();
         let bytes = granted::check(&rules)?;
-        self.write(bytes, move |batch| jobs::remove(batch, &id, &rules))
-            .await
+        let removed = self.write(bytes, move |batch| jobs::remove(batch, &job, &rules));
+        removed.await?;
+        self.forget_damaged("jobs", id);
+        Ok(())
     }
 
-    /// Every job, by name.
-    pub async fn all_jobs(&self) -> Result<Vec<JobRow>, StoreError> {
-        let mut all: Vec<JobRow> = Vec::new();
+    /// Every job, by name; damaged ones apart.
+    pub async fn all_jobs(&self) -> Result<WithDamage<Vec<JobRow>>, StoreError> {
+        let mut all = WithDamage::<Vec<JobRow>>::default();
+        let mut after = 0;
         loop {
-            let after = all.last().map(|job| job.terms.name.clone());
-            let read = self.read(move |sql| read::jobs(sql, after.as_deref(), JOBS_A_READ));
+            let read = self.read_with_damage(move |sql| read::jobs(sql, after, JOBS_A_READ));
             let page = read.await?;
-            let is_last = page.len() < JOBS_A_READ;
-            all.extend(page);
-            if is_last {
-                return Ok(all);
+            let (jobs, last) = page.rows;
+            all.rows.extend(jobs);
+            all.damaged.extend(page.damaged);
+            match last {
+                Some(last) => after = last,
+                None => break,
             }
         }
+        all.rows
+            .sort_by(|one, other| one.terms.name.cmp(&other.terms.name));
+        Ok(all)
     }
 
     /// Opens slots and moves cursors, all of it or nothing; answers the slots in order. One that

@@ -2,6 +2,8 @@
 
 use super::jobs::missing;
 use super::words::{JobRow, SlotRow};
+use crate::checksums::JOBS;
+use crate::checksums::damage::WithDamage;
 use crate::error::Trouble;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::RunId;
@@ -10,6 +12,7 @@ use hob_wire::rooms::cron::{JobTerms, Slot, SlotOrigin, SlotState, Slots};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A slot with its job; `slot_row` reads it.
 pub(super) const SLOT: &str = "SELECT s.number, j.id, j.name, s.due_at, s.origin, s.state,
@@ -59,33 +62,52 @@ pub(super) struct Filter {
     pub(super) rows: usize,
 }
 
+/// Jobs in the order they were added, from after a row; answers the last row looked at, if there
+/// was one.
 pub(super) fn jobs(
     sql: &Connection,
-    after: Option<&str>,
+    after: i64,
     rows: usize,
-) -> Result<Vec<JobRow>, Trouble> {
-    let mut select = sql.prepare_cached(
-        "SELECT id, terms, enabled, cursor, failures, problem, nonce, created_at, updated_at
-         FROM jobs WHERE name > ?1 ORDER BY name LIMIT ?2",
-    )?;
-    let found = select.query_map((after.unwrap_or(""), int(rows as u64)), |row| {
-        let terms = serde_json::from_str(row.get_ref(1)?.as_str()?);
-        let mut terms: JobTerms = terms.map_err(|error| FromSqlError::Other(Box::new(error)))?;
-        // Jobs of former versions have a list of their own; the stored rules count.
-        terms.grants.clear();
-        Ok(JobRow {
-            id: row.get(0)?,
-            terms,
-            enabled: row.get(2)?,
-            cursor_ms: number(row, 3)?,
-            failures: row.get(4)?,
-            problem: row.get(5)?,
-            nonce: row.get(6)?,
-            created_at: number(row, 7)?,
-            updated_at: number(row, 8)?,
-        })
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+) -> Result<WithDamage<(Vec<JobRow>, Option<i64>)>, Trouble> {
+    let mut select = sql.prepare_cached(&JOB)?;
+    let mut rows = select.query((after, int(rows as u64)))?;
+    let mut page = WithDamage::<(Vec<JobRow>, Option<i64>)>::default();
+    while let Some(row) = rows.next()? {
+        let row_id: i64 = row.get(9)?;
+        page.rows.1 = Some(row_id);
+        if JOBS.is_whole(sql, row, 10, (row_id, 0))? {
+            page.rows.0.push(job_row(row)?);
+        } else {
+            page.damaged.push(JOBS.damaged_at(sql, [row_id])?);
+        }
+    }
+    Ok(page)
+}
+
+static JOB: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT j.id, j.terms, j.enabled, j.cursor, j.failures, j.problem, j.nonce, j.created_at,
+         j.updated_at, j.row_id, {} FROM jobs j WHERE j.row_id > ?1 ORDER BY j.row_id LIMIT ?2",
+        JOBS.state("j")
+    )
+});
+
+fn job_row(row: &Row<'_>) -> rusqlite::Result<JobRow> {
+    let terms = serde_json::from_str(row.get_ref(1)?.as_str()?);
+    let mut terms: JobTerms = terms.map_err(|error| FromSqlError::Other(Box::new(error)))?;
+    // Jobs of former versions have a list of their own; the stored rules count.
+    terms.grants.clear();
+    Ok(JobRow {
+        id: row.get(0)?,
+        terms,
+        enabled: row.get(2)?,
+        cursor_ms: number(row, 3)?,
+        failures: row.get(4)?,
+        problem: row.get(5)?,
+        nonce: row.get(6)?,
+        created_at: number(row, 7)?,
+        updated_at: number(row, 8)?,
+    })
 }
 
 pub(super) fn live(sql: &Connection, after: u64, rows: usize) -> Result<Vec<SlotRow>, Trouble> {

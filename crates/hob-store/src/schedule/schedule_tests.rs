@@ -99,7 +99,7 @@ async fn a_slot_is_opened_once_and_has_one_outcome() {
     let again = store.open_slots(open()).await.unwrap();
     assert!(!first[0].duplicate && again[0].duplicate);
     assert_eq!(first[0].row, again[0].row);
-    assert_eq!(store.all_jobs().await.unwrap()[0].cursor_ms, due);
+    assert_eq!(store.all_jobs().await.unwrap().rows[0].cursor_ms, due);
     let number = first[0].row.slot.number;
     assert_eq!(store.live_slots().await.unwrap().len(), 1);
     store.begin_slot(number, None).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_slot_is_opened_once_and_has_one_outcome() {
     assert_eq!(history.slots.len(), 1);
     assert_eq!(history.slots[0].state, SlotState::Failed);
     assert_eq!(history.slots[0].exit_code, Some(3));
-    assert_eq!(store.all_jobs().await.unwrap()[0].failures, 1);
+    assert_eq!(store.all_jobs().await.unwrap().rows[0].failures, 1);
     let told = topics(&store).await;
     assert_eq!(told, ["cron.changed", "cron.trigger", "cron.slot"]);
 }
@@ -175,7 +175,7 @@ async fn names_are_unique_and_what_is_removed_is_gone() {
     assert!(store.open_slots(open).await.unwrap().is_empty());
     let gone = store.remove_job("id-a", Vec::new()).await.unwrap_err();
     assert!(matches!(gone, StoreError::NotFound(_)));
-    assert_eq!(store.all_jobs().await.unwrap().len(), 1);
+    assert_eq!(store.all_jobs().await.unwrap().rows.len(), 1);
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ async fn a_job_that_is_given_up_is_disabled_with_its_slot() {
         ..ended(number, SlotState::Failed)
     };
     store.end_slot(end).await.unwrap();
-    let kept = &store.all_jobs().await.unwrap()[0];
+    let kept = &store.all_jobs().await.unwrap().rows[0];
     assert!(!kept.enabled);
     assert_eq!(kept.problem.as_deref(), Some("5 failures in a row"));
     assert_eq!(topics(&store).await.last().unwrap(), "cron.changed");
@@ -251,7 +251,7 @@ async fn ten_thousand_jobs_are_loaded_and_decided_together() {
             added.unwrap();
         }
     }
-    let jobs = store.all_jobs().await.unwrap();
+    let jobs = store.all_jobs().await.unwrap().rows;
     assert_eq!(jobs.len(), 10_000);
     for chunk in jobs.chunks(super::SLOTS_OPENED_MAX) {
         let openings = chunk.iter().map(|job| Opening {
@@ -366,7 +366,10 @@ async fn every_job_of_a_rotation_is_trimmed() {
     for jobs in [1, 7, 10, 50, 64, 100] {
         let (_folder, store, clock) = house();
         for index in 0..jobs {
-            store.add_job(job(&format!("j-{index}")), Vec::new()).await.unwrap();
+            store
+                .add_job(job(&format!("j-{index}")), Vec::new())
+                .await
+                .unwrap();
         }
         let round = |due_ms: u64| {
             let openings = (0..jobs).map(|index| Opening {
@@ -396,7 +399,10 @@ async fn the_bound_of_slots_holds_for_every_job() {
     const JOBS: usize = 10;
     let (_folder, store, _) = house();
     for index in 0..JOBS {
-        store.add_job(job(&format!("j-{index}")), Vec::new()).await.unwrap();
+        store
+            .add_job(job(&format!("j-{index}")), Vec::new())
+            .await
+            .unwrap();
     }
     for block in 0..11_u64 {
         let turns = (0..100).flat_map(|turn| {

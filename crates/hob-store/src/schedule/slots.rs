@@ -1,9 +1,10 @@
 //! The life of a slot: opened, begun, ended.
 
-use super::jobs::changed;
+use super::jobs::{changed, whole};
 use super::read::{self, SLOT};
 use super::words::{NewSlot, Opened, Opening, SlotEnd, SlotRow};
 use crate::batch::Batch;
+use crate::checksums::JOBS;
 use crate::error::Trouble;
 use crate::store::to_json;
 use crate::value::{int, number};
@@ -50,11 +51,13 @@ pub(super) fn open(batch: &mut Batch<'_>, openings: &[Opening]) -> Result<Vec<Op
             id: opening.job.clone(),
             name,
         };
+        JOBS.check(batch.sql, [row], (row, 0))?;
         if let Some(cursor_ms) = opening.cursor_ms {
             batch
                 .sql
                 .prepare_cached("UPDATE jobs SET cursor = ?2 WHERE row_id = ?1")?
                 .execute((row, int(cursor_ms)))?;
+            JOBS.seal(batch.sql, [row])?;
         }
         for slot in &opening.slots {
             opened.push(open_one(batch, &of, slot)?);
@@ -236,6 +239,12 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
         output.truncate(output.floor_char_boundary(TOLD_BYTES_MAX));
     }
     batch.tell::<CronSlot>(&slot)?;
+    if end.failures.is_none() && end.given_up.is_none() {
+        return Ok(());
+    }
+    let Some(job) = whole(batch, &slot.task_id)? else {
+        return Ok(());
+    };
     if let Some(failures) = end.failures {
         batch
             .sql
@@ -251,7 +260,7 @@ pub(super) fn end(batch: &mut Batch<'_>, end: &SlotEnd) -> Result<(), Trouble> {
             .execute((&slot.task_id, problem, int(batch.now_ms)))?;
         changed(batch, &slot.task_id, &slot.name, CronChange::Disabled)?;
     }
-    Ok(())
+    Ok(JOBS.seal(batch.sql, [job])?)
 }
 
 const INSERT: &str = "INSERT INTO slots

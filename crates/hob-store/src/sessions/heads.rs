@@ -20,6 +20,9 @@ pub(crate) struct Heads {
     ids: HashMap<SessionId, i64>,
     /// Under its row, so that there is one count however a session is named.
     rows: HashMap<i64, Head>,
+    /// The row of the next message, as SQLite would number it. A checksum covers it, so it has to
+    /// be known before the row is written.
+    next_message: Option<i64>,
 }
 
 impl Heads {
@@ -42,8 +45,18 @@ impl Heads {
         Ok(found)
     }
 
-    /// A message was added to the session at this row.
-    pub(crate) fn grown(&mut self, row_id: i64) {
+    /// The row that the next message gets.
+    pub(crate) fn next_message(&mut self, sql: &Connection) -> rusqlite::Result<i64> {
+        if let Some(row_id) = self.next_message {
+            return Ok(row_id);
+        }
+        sql.prepare_cached("SELECT ifnull(max(row_id), 0) + 1 FROM messages")?
+            .query_row([], |row| row.get(0))
+    }
+
+    /// A message was added, at its own row, to the session at this row.
+    pub(crate) fn grown(&mut self, row_id: i64, message: i64) {
+        self.next_message = Some(message + 1);
         if let Some(head) = self.rows.get_mut(&row_id) {
             head.message_count += 1;
         }
@@ -53,6 +66,7 @@ impl Heads {
         self.keys.clear();
         self.ids.clear();
         self.rows.clear();
+        self.next_message = None;
     }
 
     fn remember(&mut self, session: &SessionRef, head: &Head) {

@@ -1,15 +1,18 @@
 //! Reading sessions: one, a listing, and the messages of one in either direction. Every page is
 //! bounded by rows and by bytes, and holds at least one row if there is any.
 
-use super::row::{self, COLUMNS, Found};
+use super::row::{self, COLUMNS, Found, Head};
+use crate::checksums::MESSAGES;
+use crate::checksums::damage::RowName;
 use crate::error::{StoreError, Trouble};
-use crate::value::{int, number, uuid};
+use crate::value::{int, number, uuid as read_uuid};
 use hob_wire::id::SessionRef;
 use hob_wire::limits::PAGE_BYTES_MAX;
 use hob_wire::rooms::session::{Messages, Session, Sessions};
-use hob_wire::{Message, MessageId, Role};
+use hob_wire::{Content, DamagedRow, Message, MessageId, Role};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
+use std::sync::LazyLock;
 
 pub(crate) fn get(sql: &Connection, session: &SessionRef) -> Result<Session, Trouble> {
     let found = row::find(sql, session)?;
@@ -108,20 +111,24 @@ pub(crate) fn history(
     before: Option<u64>,
 ) -> Result<Messages, Trouble> {
     let head = row::find_head(sql, session)?.ok_or_else(|| row::missing(session))?;
-    let before = before.map_or(i64::MAX, int);
-    let mut select = sql.prepare_cached(
-        "SELECT id, seq, role, content, at FROM messages
-         WHERE session = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
-    )?;
-    let rows = select.query((head.row_id, before, int(rows_max as u64)))?;
-    let mut messages = take_page(rows)?;
-    messages.reverse();
-    // Numbers run from 1 without holes, so whatever is above 1 has something before it.
-    let next = messages.first().map(|first| first.seq);
-    Ok(Messages {
-        next: next.filter(|seq| *seq > 1),
-        messages,
-    })
+    let before = before.unwrap_or(u64::MAX);
+    let mut select = sql.prepare_cached(&BACK)?;
+    let rows = select.query((head.row_id, int(before), int(rows_max as u64)))?;
+    let mut page = MessagePage::new(sql, &head);
+    // Numbers run from 1 to the session's count; whatever of them is not there is missing.
+    let mut wanted = before.saturating_sub(1).min(head.message_count);
+    let ended = page.take(rows, rows_max, |page, seq| {
+        page.gap(seq + 1, wanted);
+        wanted = seq.saturating_sub(1);
+    })?;
+    if ended {
+        page.gap(1, wanted);
+        wanted = 0;
+    }
+    page.messages.reverse();
+    page.damaged.reverse();
+    // Whatever is above 1 has something before it.
+    Ok(page.into_messages((wanted > 0).then_some(wanted + 1)))
 }
 
 /// Messages after `after`, oldest first.
@@ -132,36 +139,135 @@ pub(crate) fn export(
     after: Option<u64>,
 ) -> Result<Messages, Trouble> {
     let head = row::find_head(sql, session)?.ok_or_else(|| row::missing(session))?;
-    let mut select = sql.prepare_cached(
-        "SELECT id, seq, role, content, at FROM messages
-         WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-    )?;
-    let rows = select.query((head.row_id, int(after.unwrap_or(0)), int(rows_max as u64)))?;
-    let messages = take_page(rows)?;
-    let next = messages.last().map(|last| last.seq);
-    Ok(Messages {
-        next: next.filter(|seq| *seq < head.message_count),
-        messages,
-    })
+    let after = after.unwrap_or(0);
+    let mut select = sql.prepare_cached(&FORTH)?;
+    let rows = select.query((head.row_id, int(after), int(rows_max as u64)))?;
+    let mut page = MessagePage::new(sql, &head);
+    let mut reached = after;
+    let ended = page.take(rows, rows_max, |page, seq| {
+        page.gap(reached + 1, seq.saturating_sub(1));
+        reached = seq;
+    })?;
+    if ended {
+        page.gap(reached + 1, head.message_count);
+        reached = head.message_count;
+    }
+    Ok(page.into_messages((reached < head.message_count).then_some(reached)))
 }
 
-fn take_page(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Message>> {
-    let mut messages = Vec::new();
-    let mut bytes = 0;
-    while let Some(row) = rows.next()? {
-        bytes += row.get_ref(3)?.as_str()?.len();
-        if bytes > PAGE_BYTES_MAX && !messages.is_empty() {
-            break;
-        }
-        messages.push(message(row)?);
-    }
-    Ok(messages)
+/// A page of messages in the making. In the place of what is damaged or missing it holds a note,
+/// so that nobody takes the rest for the whole.
+struct MessagePage<'c> {
+    sql: &'c Connection,
+    head: &'c Head,
+    messages: Vec<Message>,
+    damaged: Vec<DamagedRow>,
+    /// When the last message was written; a note of a missing one has no time of its own.
+    at: u64,
 }
+
+impl<'c> MessagePage<'c> {
+    fn new(sql: &'c Connection, head: &'c Head) -> Self {
+        MessagePage {
+            sql,
+            head,
+            messages: Vec::new(),
+            damaged: Vec::new(),
+            at: 0,
+        }
+    }
+
+    /// Takes rows until the page is full; says whether there were no more. `meet` is told each
+    /// number before its message is added.
+    fn take(
+        &mut self,
+        mut rows: rusqlite::Rows<'_>,
+        rows_max: usize,
+        mut meet: impl FnMut(&mut Self, u64),
+    ) -> Result<bool, Trouble> {
+        let (mut bytes, mut taken) = (0, 0);
+        while let Some(row) = rows.next()? {
+            bytes += row.get_ref(3)?.as_bytes().map_or(0, <[u8]>::len);
+            if bytes > PAGE_BYTES_MAX && taken > 0 {
+                return Ok(false);
+            }
+            taken += 1;
+            let (seq, row_id) = (number(row, 1)?, row.get(5)?);
+            meet(self, seq);
+            if MESSAGES.is_whole(self.sql, row, 6, (row_id, 0))? {
+                let message = message(row)?;
+                self.at = message.at;
+                self.messages.push(message);
+            } else {
+                let name = self.name(seq);
+                self.note(seq, MESSAGES.damaged(&name));
+            }
+        }
+        Ok(taken < rows_max)
+    }
+
+    /// Notes that these are missing, if there are any.
+    fn gap(&mut self, first: u64, last: u64) {
+        if first > last {
+            return;
+        }
+        let mut missing = MESSAGES.missing(&self.name(first));
+        if first < last {
+            let session = self.head.face.name();
+            missing.message = format!(
+                "Messages {first} to {last} of session '{session}' are missing, though the session counts them. Restore a backup to get them back; 'hob verify' lists everything damaged."
+            );
+        }
+        self.note(first, missing);
+    }
+
+    fn note(&mut self, seq: u64, damaged: DamagedRow) {
+        self.messages.push(Message {
+            id: MessageId(uuid::Uuid::nil()),
+            seq,
+            role: Role::System,
+            content: Content::Text(format!("[{}]", damaged.message)),
+            at: self.at,
+        });
+        self.damaged.push(damaged);
+    }
+
+    fn name(&self, seq: u64) -> RowName {
+        RowName {
+            session: Some(self.head.face.name().to_owned()),
+            number: Some(seq),
+            id: None,
+        }
+    }
+
+    fn into_messages(self, next: Option<u64>) -> Messages {
+        Messages {
+            messages: self.messages,
+            next,
+            damaged: self.damaged,
+        }
+    }
+}
+
+static BACK: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {} FROM messages m
+         WHERE m.session = ?1 AND m.seq < ?2 ORDER BY m.seq DESC LIMIT ?3",
+        MESSAGES.state("m")
+    )
+});
+static FORTH: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT m.id, m.seq, m.role, m.content, m.at, m.row_id, {} FROM messages m
+         WHERE m.session = ?1 AND m.seq > ?2 ORDER BY m.seq LIMIT ?3",
+        MESSAGES.state("m")
+    )
+});
 
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let content = row.get_ref(3)?.as_str()?;
     Ok(Message {
-        id: MessageId(uuid(row, 0)?),
+        id: MessageId(read_uuid(row, 0)?),
         seq: number(row, 1)?,
         role: role(row.get_ref(2)?.as_str()?)?,
         content: serde_json::from_str(content)

@@ -3,6 +3,8 @@
 
 use super::row::{self, Found, Head};
 use crate::batch::Batch;
+use crate::checksums::MESSAGES;
+use crate::checksums::damage::refusal;
 use crate::error::{StoreError, Trouble};
 use crate::events::{MessageFace, Place, SessionFace, created_payload, encode, message_payload};
 use crate::judgements::end_session;
@@ -147,21 +149,17 @@ pub(crate) fn append(
     let key = key.filter(|_| !failpoint::broken(16));
     let id = MessageId(batch.ids.next(batch.now_ms));
     let seq = head.message_count + 1;
-    let message = batch
-        .sql
-        .prepare_cached(
-            "INSERT INTO messages (session, seq, id, role, at, idempotency_key, content)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .insert((
-            head.row_id,
-            int(seq),
-            &id.0.as_bytes()[..],
-            draft.role.as_str(),
-            int(batch.now_ms),
-            key,
-            &draft.content,
-        ))?;
+    let message = batch.heads.next_message(batch.sql)?;
+    batch.sql.prepare_cached(&INSERT_MESSAGE)?.execute((
+        message,
+        head.row_id,
+        int(seq),
+        &id.0.as_bytes()[..],
+        draft.role.as_str(),
+        int(batch.now_ms),
+        key,
+        &draft.content,
+    ))?;
     batch
         .sql
         .prepare_cached(
@@ -183,7 +181,7 @@ pub(crate) fn append(
         message,
     };
     batch.log(event(&MESSAGE, head.face, payload), place)?;
-    batch.heads.grown(head.row_id);
+    batch.heads.grown(head.row_id, message);
     let sent = Sent {
         message_id: id,
         seq,
@@ -200,20 +198,25 @@ fn sent_before(
 ) -> Result<Option<Sent>, Trouble> {
     let found = batch
         .sql
-        .prepare_cached(
-            "SELECT id, seq, role, content FROM messages
-             WHERE session = ?1 AND idempotency_key = ?2",
-        )?
+        .prepare_cached(&SENT_BEFORE)?
         .query_row((session, key), |row| {
+            let message: i64 = row.get(4)?;
+            if !MESSAGES.is_whole(batch.sql, row, 5, (message, 0))? {
+                return Ok(Err(message));
+            }
             let sent = Sent {
                 message_id: MessageId(uuid(row, 0)?),
                 seq: number(row, 1)?,
             };
             let same = row.get_ref(2)?.as_str()? == draft.role.as_str()
                 && same_content(row.get_ref(3)?.as_str()?, &draft.content);
-            Ok((sent, same))
+            Ok(Ok((sent, same)))
         })
         .optional()?;
+    let found = match found.transpose() {
+        Ok(found) => found,
+        Err(message) => return Err(refusal(MESSAGES.damaged_at(batch.sql, [message])?)),
+    };
     match found {
         None => Ok(None),
         Some((sent, true)) => Ok(Some(sent)),
@@ -297,13 +300,12 @@ pub(crate) fn delete(batch: &mut Batch<'_>, session: &SessionRef) -> Result<Dele
 }
 
 fn delete_messages(batch: &Batch<'_>, session: i64) -> rusqlite::Result<usize> {
-    batch
-        .sql
-        .prepare_cached(
-            "DELETE FROM messages WHERE row_id IN
-             (SELECT row_id FROM messages WHERE session = ?1 LIMIT ?2)",
-        )?
-        .execute((session, int(DELETE_STEP)))
+    let delete = "DELETE FROM messages WHERE row_id IN
+        (SELECT row_id FROM messages WHERE session = ?1 LIMIT ?2)";
+    MESSAGES.despite_damage(batch.sql, || {
+        let mut delete = batch.sql.prepare_cached(delete)?;
+        delete.execute((session, int(DELETE_STEP)))
+    })
 }
 
 /// Bulk work: removes what deleted sessions left.
@@ -338,6 +340,26 @@ fn found(batch: &Batch<'_>, session: &SessionRef) -> Result<Found, Trouble> {
     let found = row::find(batch.sql, session)?;
     Ok(found.ok_or_else(|| row::missing(session))?)
 }
+
+static INSERT_MESSAGE: LazyLock<String> = LazyLock::new(|| {
+    MESSAGES.insert(&[
+        "row_id",
+        "session",
+        "seq",
+        "id",
+        "role",
+        "at",
+        "idempotency_key",
+        "content",
+    ])
+});
+static SENT_BEFORE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT m.id, m.seq, m.role, m.content, m.row_id, {} FROM messages m
+         WHERE m.session = ?1 AND m.idempotency_key = ?2",
+        MESSAGES.state("m")
+    )
+});
 
 static SERVICE: LazyLock<Arc<str>> = LazyLock::new(|| EVENTS[0].service.into());
 static CREATED: LazyLock<Arc<str>> = LazyLock::new(|| SessionCreated::SPEC.topic.into());

@@ -44,7 +44,7 @@ async fn an_orderly_end_leaves_one_file_and_no_findings() {
     assert!(status.bytes > 0);
     assert_eq!(store.messages("s").await.len(), 1);
     store.close().await;
-    let verdict = Store::verify(&home.database()).unwrap();
+    let verdict = crate::support::verify(&home.database());
     assert_eq!(verdict.problems, Vec::<String>::new());
 }
 
@@ -338,11 +338,11 @@ async fn verify_tells_of_a_torn_log_without_touching_it() {
     let mut log = fs::read(home.file("hob.db-wal")).unwrap();
     log[9_000] ^= 1;
     fs::write(home.file("hob.db-wal"), &log).unwrap();
-    let verdict = Store::verify(&home.database()).unwrap();
+    let verdict = crate::support::verify(&home.database());
     assert_eq!(verdict.problems.len(), 1, "{verdict:?}");
     assert_eq!(fs::read(home.file("hob.db-wal")).unwrap(), log);
     let none = Home::new();
-    let verdict = Store::verify(&none.database()).unwrap();
+    let verdict = crate::support::verify(&none.database());
     assert!(verdict.problems.is_empty() && verdict.notes.len() == 1);
 }
 
@@ -371,11 +371,11 @@ async fn rot_is_found_named_and_stops_writes() {
             .await;
     }
     store.close().await;
-    let sound = Store::verify(&home.database()).unwrap();
+    let sound = crate::support::verify(&home.database());
     assert_eq!(sound.problems, Vec::<String>::new());
 
     rot(&home);
-    let verdict = Store::verify(&home.database()).unwrap();
+    let verdict = crate::support::verify(&home.database());
     assert!(!verdict.problems.is_empty());
     match home.try_open(true) {
         // Rot may already stop the start.

@@ -1,6 +1,6 @@
 //! Rules and the record of decisions: one transaction, one chain, and what goes when.
 
-use crate::support::{Home, count};
+use crate::support::{Home, alter, count};
 use hob_bus::NewEvent;
 use hob_core::permission::verify_audit;
 use hob_kit::clock::Clock;
@@ -62,7 +62,7 @@ async fn record(store: &hob_store::Store) -> Vec<AuditEntry> {
 }
 
 async fn ids(store: &hob_store::Store) -> Vec<String> {
-    let rules = store.all_rules().await.unwrap();
+    let rules = store.all_rules().await.unwrap().rows;
     rules.into_iter().map(|kept| kept.rule.id).collect()
 }
 
@@ -188,10 +188,8 @@ async fn rules_go_with_their_session_their_run_and_their_time() {
     assert_eq!(ids(&store).await, ["b2", "c3", "d4"]);
     home.clock.advance(60_000);
     let now_ms = home.clock.wall_ms();
-    let (listed, _) = store
-        .list_rules(ListParams::default(), now_ms)
-        .await
-        .unwrap();
+    let page = store.list_rules(ListParams::default(), now_ms).await;
+    let (listed, _) = page.unwrap().rows;
     let listed: Vec<String> = listed.into_iter().map(|rule| rule.id).collect();
     assert_eq!(
         listed,
@@ -224,7 +222,7 @@ async fn rules_go_with_their_session_their_run_and_their_time() {
         limit: Some(2),
         ..ListParams::default()
     };
-    let (page, more) = store.list_rules(of_tool, now_ms).await.unwrap();
+    let (page, more) = store.list_rules(of_tool, now_ms).await.unwrap().rows;
     assert_eq!(
         (page[0].id.as_str(), more),
         ("e5", true),
@@ -279,13 +277,4 @@ async fn a_changed_row_is_found() {
         "the hash kept elsewhere tells"
     );
     store.close().await;
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the test changes the file behind the store's back"
-)]
-fn alter(home: &Home, change: &str) {
-    let sql = rusqlite::Connection::open(home.database()).unwrap();
-    sql.execute(change, []).unwrap();
 }

@@ -1,6 +1,8 @@
 //! The store over real files, through its public face.
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod judgements;

@@ -215,6 +215,32 @@ pub(crate) async fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// What a check of everything stored found.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) problems: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+pub(crate) fn verify(database: &Path) -> Verdict {
+    let verified = Store::verify(database, &mut |_, _| {}).unwrap();
+    let parts = verified.parts.into_iter();
+    Verdict {
+        problems: parts.flat_map(|part| part.problems).collect(),
+        notes: verified.notes,
+    }
+}
+
+/// Changes the file behind the store's back.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test changes the file behind the store's back"
+)]
+pub(crate) fn alter(home: &Home, change: &str) {
+    let sql = rusqlite::Connection::open(home.database()).unwrap();
+    assert!(sql.execute(change, []).unwrap() > 0, "{change}");
+}
+
 /// A number straight from the file, read beside the store.
 #[expect(
     clippy::disallowed_methods,

@@ -35,7 +35,7 @@ async fn tokens_live_and_end() {
     store.close().await;
 
     let store = home.open();
-    let rows = store.list_tokens().await.unwrap();
+    let rows = store.list_tokens().await.unwrap().rows;
     assert_eq!(rows[0], token("a", "phone", None));
     assert_eq!(rows.len(), 3);
     let revoked = store.revoke_token("phone", 9).await.unwrap();

@@ -1,6 +1,7 @@
 //! `agent.*` and `run.*`: executing a task on a session, durable to the step.
 
 use crate::content::{ToolCall, ToolResult, Usage};
+use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
@@ -361,6 +362,9 @@ pub struct Runs {
     pub runs: Vec<RunView>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<RunId>,
+    /// Damaged rows, which are left out above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

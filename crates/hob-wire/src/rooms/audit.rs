@@ -1,5 +1,6 @@
 //! `audit.*`: the hash-chained record of every decision. Written with the decision, never changed.
 
+use crate::damage::DamagedRow;
 use crate::method::{Cli, methods};
 pub use crate::rule::AuditEntry;
 use schemars::JsonSchema;
@@ -45,6 +46,9 @@ pub struct Entries {
     pub entries: Vec<AuditEntry>,
     #[serde(default)]
     pub more: bool,
+    /// Damaged rows, which are left out above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -80,4 +84,7 @@ pub struct Page {
     pub entries: Vec<AuditEntry>,
     #[serde(default)]
     pub more: bool,
+    /// Damaged rows, which are left out above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }

@@ -4,6 +4,7 @@
 //! (`@daily`), `every 10m`, `at 2026-12-24T18:00`, or `webhook`. Each time it is due is a slot,
 //! and each slot has one outcome, which is kept.
 
+use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
@@ -345,6 +346,9 @@ pub struct Jobs {
     /// There are more: ask again after the last one.
     #[serde(default)]
     pub more: bool,
+    /// Damaged jobs, which are left out above and do not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,7 @@
 //! `daemon.*`: the process itself.
 
+use crate::damage::DamagedRow;
+use crate::event::events;
 use crate::method::{Cli, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,21 @@ methods! { "daemon";
     Status = "daemon.status" {
         params: StatusParams, result: DaemonStatus, scope: Read, effect: Pure,
         cli: Cli::Hidden,
+    }
+    /// Checks everything that is stored: the database, its rows, its blobs, the audit record.
+    ///
+    /// It reads all of it, so it can take minutes; `daemon.verifying` tells how far it is. Work
+    /// goes on meanwhile.
+    Verify = "daemon.verify" {
+        params: VerifyParams, result: Verified, scope: Read, effect: Pure,
+        cli: Cli::Hidden,
+    }
+}
+
+events! { "daemon";
+    /// Tells how far a check of the store is.
+    Verifying = "daemon.verifying" {
+        payload: VerifyingPayload, scope: Read, durability: Volatile,
     }
 }
 
@@ -50,6 +67,9 @@ pub struct StoreStatus {
     /// Those findings that tell of acknowledged writes that are, or may be, lost.
     #[serde(default)]
     pub losses: Vec<String>,
+    /// Damaged rows that were met since the start; `daemon.verify` looks for all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
     pub schema: u32,
     pub sqlite: String,
     /// Size of the database file.
@@ -71,6 +91,51 @@ pub enum StoreState {
     Replaced,
     /// The disk fails: reads as far as they go, until it works again.
     Failing,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VerifyParams {}
+
+/// The result of a check of the whole store.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Verified {
+    /// Whether nothing is damaged or missing.
+    pub sound: bool,
+    /// What was checked, in this order: `database`, `rows`, `blobs`, `audit`.
+    pub parts: Vec<VerifiedPart>,
+    /// The damaged rows among the problems, for a program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
+    /// Acknowledged writes that may be lost, where nothing is left that could tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
+    /// What is unusual and harmless.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifiedPart {
+    pub name: String,
+    /// Pages, rows, blobs or entries that were read.
+    pub checked: u64,
+    /// What is wrong, a sentence each.
+    pub problems: Vec<String>,
+    /// There are more problems than are listed.
+    #[serde(default)]
+    pub more: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyingPayload {
+    /// What is being checked: `database`, `rows`, `blobs` or `audit`.
+    pub part: String,
+    /// Pages, rows, blobs or entries read so far.
+    pub checked: u64,
 }
 
 /// `run/daemon.json`: how a client finds the daemon of a home.

@@ -1,5 +1,6 @@
 //! `permission.*`: what a model's call needs before it runs. No run, tool or hook can answer.
 
+use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::RunId;
 use crate::method::{Cli, methods};
@@ -171,6 +172,10 @@ pub struct Rules {
     /// There are more: ask again after the last one.
     #[serde(default)]
     pub more: bool,
+    /// Damaged rules, which are left out above. While there is one, every call that is not denied
+    /// is asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

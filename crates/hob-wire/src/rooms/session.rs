@@ -2,6 +2,7 @@
 //! append-only.
 
 use crate::content::{Content, Message, Role};
+use crate::damage::DamagedRow;
 use crate::event::events;
 use crate::id::{MessageId, SessionId};
 use crate::method::{Cli, methods};
@@ -177,6 +178,10 @@ pub struct Messages {
     /// The cursor of the next page; missing on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
+    /// Messages of this page that are damaged or missing. In `messages` a note of the role
+    /// `system` stands in the place of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! `token.*`: credentials. A token's text is shown once, when it is made; only its hash is kept.
 
+use crate::damage::DamagedRow;
 use crate::method::{Cli, methods};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,9 @@ pub struct ListParams {}
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
     pub tokens: Vec<TokenInfo>,
+    /// Damaged tokens, which are left out above and open nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<DamagedRow>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -30,6 +30,7 @@ pub mod token;
 pub mod trace;
 pub mod undo;
 pub mod up;
+pub mod verify;
 pub mod version;
 pub mod welcome;
 
@@ -81,6 +82,7 @@ pub fn table() -> &'static [Entry] {
         trace,
         logs,
         doctor,
+        verify,
         config,
         token,
         completions,

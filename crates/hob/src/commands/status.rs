@@ -124,7 +124,8 @@ fn store_lines(status: &DaemonStatus, screen: &Screen) -> Vec<String> {
         store.sqlite
     );
     let mut lines = vec![pair("Store", &text, screen)];
-    let said = store.message.iter().chain(&store.findings);
+    let damaged = store.damaged.iter().map(|row| &row.message);
+    let said = store.message.iter().chain(&store.findings).chain(damaged);
     lines.extend(said.map(|text| pair("", text, screen)));
     lines
 }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::offline::OfflineStore;
 use crate::render::words::one_line;
-use crate::render::{Tone, moment, table::Table};
+use crate::render::{Tone, damaged, moment, table::Table};
 use crate::tree::text;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use hob_wire::Scopes;
@@ -175,7 +175,10 @@ async fn create(context: &Context, params: CreateParams) -> Result<(), Failure> 
 async fn list(context: &Context) -> Result<(), Failure> {
     let tokens: Tokens = match context.running_client().await? {
         Some(client) => client.call::<List>(&ListParams {}).await?,
-        None if !context.world.home.database().exists() => Tokens { tokens: Vec::new() },
+        None if !context.world.home.database().exists() => Tokens {
+            tokens: Vec::new(),
+            damaged: Vec::new(),
+        },
         None => {
             let store = OfflineStore::open(context)?;
             let tokens = store.tokens().await;
@@ -187,7 +190,7 @@ async fn list(context: &Context) -> Result<(), Failure> {
     if terminal.json {
         return Ok(terminal.document(&tokens)?);
     }
-    if tokens.tokens.is_empty() {
+    if tokens.tokens.is_empty() && tokens.damaged.is_empty() {
         let line = "No tokens yet. Make one: hob token create --name phone --scope chat";
         return Ok(terminal.line(line)?);
     }
@@ -208,6 +211,7 @@ async fn list(context: &Context) -> Result<(), Failure> {
         ]);
     }
     let mut lines = table.lines(screen);
+    lines.extend(damaged::lines(&tokens.damaged, screen));
     for token in tokens.tokens.iter().filter(|it| it.revoked_at.is_none()) {
         let name = one_line(&token.name);
         if !token.workspaces.is_empty() {

@@ -30,6 +30,7 @@ fn status() -> DaemonStatus {
             message: None,
             losses: Vec::new(),
             findings: Vec::new(),
+            damaged: Vec::new(),
             schema: 1,
             sqlite: "3.54.1".to_owned(),
             bytes: 1_258_291,

@@ -4,8 +4,8 @@ use super::{Finding, Level};
 use crate::render::words::bytes;
 use hob_kit::home::Home;
 use hob_kit::lock::HomeLock;
-use hob_store::{Store, Verdict};
-use hob_wire::rooms::daemon::{DaemonStatus, StoreState};
+use hob_store::Store;
+use hob_wire::rooms::daemon::{DaemonStatus, StoreState, Verified};
 
 /// What a person can do about acknowledged writes that are, or may be, lost.
 const AFTER_LOSS: &str = "Look whether something is missing; a newer backup, if there is one, has \
@@ -24,8 +24,8 @@ pub(super) fn examine(home: &Home, running: Option<&DaemonStatus>) -> Vec<Findin
         let fix = "Try again in a moment.";
         return vec![Finding::bad(Level::Note, "store", message, fix)];
     };
-    match Store::verify(&home.database()) {
-        Ok(verdict) => of_verdict(home, &verdict),
+    match Store::verify(&home.database(), &mut |_, _| {}) {
+        Ok(verified) => of_verified(home, &verified),
         Err(error) => {
             let fix = "Restore a backup, or move the files away to begin anew.";
             vec![Finding::bad(Level::Broken, "store", error.to_string(), fix)]
@@ -58,19 +58,24 @@ fn of_daemon(status: &DaemonStatus) -> Vec<Finding> {
             Finding::bad(Level::Note, "store", finding, fix)
         });
     }
+    for row in &store.damaged {
+        let fix = "hob verify lists everything that is damaged.";
+        findings.push(Finding::bad(Level::Broken, "store", &row.message, fix));
+    }
     findings
 }
 
-fn of_verdict(home: &Home, verdict: &Verdict) -> Vec<Finding> {
+fn of_verified(home: &Home, verified: &Verified) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for problem in &verdict.problems {
+    let problems = verified.parts.iter().flat_map(|part| &part.problems);
+    for problem in problems {
         let fix = "Restore a backup, or move the files away to begin anew.";
         findings.push(Finding::bad(Level::Broken, "store", problem, fix));
     }
-    for doubt in &verdict.doubts {
+    for doubt in &verified.doubts {
         findings.push(Finding::bad(Level::Warning, "store", doubt, AFTER_LOSS));
     }
-    for note in &verdict.notes {
+    for note in &verified.notes {
         findings.push(Finding::bad(
             Level::Note,
             "store",
@@ -78,7 +83,7 @@ fn of_verdict(home: &Home, verdict: &Verdict) -> Vec<Finding> {
             "Nothing needs to be done.",
         ));
     }
-    if verdict.problems.is_empty() {
+    if verified.sound {
         let message = format!(
             "{} was read whole with SQLite {} and is sound",
             home.database().display(),

@@ -43,7 +43,8 @@ impl House<'_> {
         bus.serve(hob_daemon::session::room(&self.store))?;
         let settings = config.watch();
         bus.serve(hob_daemon::config::room(config))?;
-        bus.serve(hob_daemon::daemon::room(facts, self.store.clone()))?;
+        let emitter = bus.emitter("daemon");
+        bus.serve(hob_daemon::daemon::room(facts, self.store.clone(), emitter))?;
         bus.serve(hob_daemon::log::room())?;
         bus.serve(hob_daemon::desktop::room(hob_daemon::desktop::Parts {
             store: self.store.clone(),

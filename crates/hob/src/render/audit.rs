@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::words::{grouped, one_line};
-use super::{Screen, Tone, moment, rules};
+use super::{Screen, Tone, damaged, moment, rules};
 use crate::mind::lines;
 use hob_wire::content::ToolCall;
 use hob_wire::rooms::audit::{AuditEntry, Entries, Verified};
@@ -10,7 +10,7 @@ use hob_wire::rooms::permission::Terms;
 use serde::Deserialize;
 
 pub fn list(page: &Entries, screen: &Screen) -> Vec<String> {
-    if page.entries.is_empty() {
+    if page.entries.is_empty() && page.damaged.is_empty() {
         return vec!["Nothing was decided yet, or nothing that fits.".to_owned()];
     }
     let mut table = Table::new()
@@ -29,6 +29,7 @@ pub fn list(page: &Entries, screen: &Screen) -> Vec<String> {
         ]);
     }
     let mut out = table.lines(screen);
+    out.extend(damaged::lines(&page.damaged, screen));
     if page.more
         && let Some(last) = page.entries.last()
     {

@@ -24,6 +24,7 @@ fn entry(seq: u64, act: &str, matter: serde_json::Value) -> AuditEntry {
 fn calls_and_rules_are_told_in_a_few_words_within_the_screen() {
     let terms = json!({ "tool": "write", "decision": "allow", "scope": "folder", "folder": "/w" });
     let page = Entries {
+        damaged: Vec::new(),
         entries: vec![
             entry(12, "rule-added", json!({ "rule": "1", "terms": terms })),
             entry(

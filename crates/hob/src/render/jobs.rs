@@ -6,7 +6,7 @@ use super::runs::money;
 use super::table::Table;
 use super::terms::{budget_words, first_line, grant_words, notify_words, pairs, section};
 use super::words::{count, one_line, wrap};
-use super::{Screen, Tone, moment};
+use super::{Screen, Tone, damaged, moment};
 use hob_kit::duration::format_ms;
 use hob_wire::NetworkGrant;
 use hob_wire::rooms::cron::{
@@ -18,7 +18,7 @@ const NEXT_SHOWN: usize = 3;
 
 /// Every job on a line.
 pub fn list(found: &Jobs, screen: &Screen) -> Vec<String> {
-    if found.jobs.is_empty() {
+    if found.jobs.is_empty() && found.damaged.is_empty() {
         return vec![
             "There are no jobs. Add one: hob cron add NAME --every 1h --task \"…\"".to_owned(),
         ];
@@ -39,6 +39,7 @@ pub fn list(found: &Jobs, screen: &Screen) -> Vec<String> {
         ]);
     }
     let mut out = table.lines(screen);
+    out.extend(damaged::lines(&found.damaged, screen));
     let problems = found.jobs.iter().filter_map(|job| {
         let problem = one_line(job.problem.as_deref()?);
         let name = one_line(&job.terms.name);

@@ -57,6 +57,7 @@ fn fits(lines: &[String]) -> String {
 fn a_list_fits_the_screen_with_next_and_last() {
     insta::assert_snapshot!(fits(&list(&jobs(), &Screen::plain(NOW))));
     let none = Jobs {
+        damaged: Vec::new(),
         jobs: Vec::new(),
         more: false,
     };

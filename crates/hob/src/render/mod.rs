@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod chat;
 pub mod costs;
+pub mod damaged;
 pub mod jobs;
 pub mod loops;
 pub mod model;

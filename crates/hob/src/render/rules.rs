@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::words::{one_line, wrap};
-use super::{Screen, Tone, moment, runs};
+use super::{Screen, Tone, damaged, moment, runs};
 use crate::tree::text::quoted;
 use hob_core::permission::rule_note;
 use hob_core::visible_text::deceives;
@@ -15,6 +15,7 @@ const ID_LETTERS_MIN: usize = 8;
 /// A page of rules below the mode that covers the rest.
 pub fn list(page: &Rules, screen: &Screen) -> Vec<String> {
     let mut out = vec![mode(page.mode)];
+    out.extend(damaged::lines(&page.damaged, screen));
     if page.rules.is_empty() {
         out.push("No rules are stored. Store one: hob permission add --help".to_owned());
         return out;

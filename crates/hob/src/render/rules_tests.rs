@@ -27,6 +27,7 @@ fn rule(id: &str, terms: Terms) -> Rule {
 #[test]
 fn a_list_fits_the_screen_and_tells_its_rules_apart() {
     let page = Rules {
+        damaged: Vec::new(),
         mode: Mode::Ask,
         rules: vec![
             rule(

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::words::{count, dollars, grouped, many_lines, one_line, wrap};
-use super::{Screen, Tone, moment};
+use super::{Screen, Tone, damaged, moment};
 use crate::mind::lines;
 use hob_wire::id::RunId;
 use hob_wire::rooms::agent::{CallView, Cost, RunState, RunView, Runs};
@@ -13,7 +13,7 @@ pub const SHORT_ID_LETTERS: usize = 8;
 
 /// A page of runs.
 pub fn list(page: &Runs, screen: &Screen) -> Vec<String> {
-    if page.runs.is_empty() {
+    if page.runs.is_empty() && page.damaged.is_empty() {
         return vec!["No runs yet. Ask something: hob ask \"what time is it?\"".to_owned()];
     }
     let mut table = Table::new()
@@ -35,6 +35,7 @@ pub fn list(page: &Runs, screen: &Screen) -> Vec<String> {
         ]);
     }
     let mut out = table.lines(screen);
+    out.extend(damaged::lines(&page.damaged, screen));
     if let Some(next) = page.next {
         let more = format!("More: hob run list --before {next}");
         out.push(screen.paint(Tone::Quiet, &more));

@@ -55,11 +55,13 @@ fn a_list_says_state_model_cost_and_age() {
         queued,
     ];
     let page = Runs {
+        damaged: Vec::new(),
         next: Some(runs[2].run_id),
         runs,
     };
     insta::assert_snapshot!(list(&page, &Screen::plain(NOW)).join("\n"));
     let none = Runs {
+        damaged: Vec::new(),
         runs: Vec::new(),
         next: None,
     };

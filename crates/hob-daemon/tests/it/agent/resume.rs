@@ -193,10 +193,8 @@ async fn a_run_taken_up_again_and_again_in_vain_is_parked() {
     house.close().await;
 }
 
-#[tokio::test]
-async fn a_run_that_cannot_be_driven_is_ended_and_holds_up_nobody_else() {
-    let (origin, sim) = (folder(), thinking(|_| Answer::words("Fine.")));
-    let first = House::open(origin.path(), &config(&sim, ""));
+/// Leaves a run under way in the store whose journal has this one entry.
+async fn leave_run(house: &House, entry: serde_json::Value) -> RunId {
     let poison = NewRun {
         id: "00000000-0000-7000-8000-000000000001"
             .parse()
@@ -212,14 +210,48 @@ async fn a_run_that_cannot_be_driven_is_ended_and_holds_up_nobody_else() {
         idempotency_key: None,
         birth: None,
     };
-    let accepted = first.store.accept_run(poison).await.expect("is accepted");
+    let accepted = house.store.accept_run(poison).await.expect("is accepted");
     let summary = RunSummary {
         state: RunState::Running,
         ..RunSummary::default()
     };
     let mut write = StepWrite::new(accepted.run.id, 0, summary);
-    write.journal = vec![json!({ "event": "of another world" })];
-    first.store.write_step(write).await.expect("writes");
+    write.journal = vec![entry];
+    house.store.write_step(write).await.expect("writes");
+    accepted.run.id
+}
+
+#[tokio::test]
+async fn a_run_with_a_damaged_journal_ends_with_the_reason_and_is_not_resumed() {
+    let (origin, sim) = (folder(), thinking(|_| Answer::words("Fine.")));
+    let first = House::open(origin.path(), &config(&sim, ""));
+    let run = leave_run(&first, json!({ "event": "written so" })).await;
+    first.close().await;
+    let database = origin.path().join("hob.db");
+    let mut bytes = std::fs::read(&database).expect("readable");
+    let text = b"written so";
+    let at = bytes.windows(text.len()).position(|window| window == text);
+    bytes[at.expect("the entry is in the file")] ^= 1;
+    std::fs::write(&database, bytes).expect("writable");
+
+    let second = House::open(origin.path(), &config(&sim, ""));
+    let completed = second.hears("run.completed", 1).await;
+    assert_eq!(completed[0]["cause"], "parked");
+    let named = format!("Entry 0 in the journal of run {run} (session 'poison') is damaged");
+    let message = completed[0]["message"].as_str().expect("a reason");
+    assert!(message.starts_with(&named), "{message}");
+    assert_eq!(sim.asked_count(), 0, "no model was asked");
+    let after = second.run(waiting("poison", "Better?")).await;
+    assert_eq!(after.response.as_deref(), Some("Fine."));
+    assert_eq!(second.store.status().damaged.len(), 1);
+    second.close().await;
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_driven_is_ended_and_holds_up_nobody_else() {
+    let (origin, sim) = (folder(), thinking(|_| Answer::words("Fine.")));
+    let first = House::open(origin.path(), &config(&sim, ""));
+    leave_run(&first, json!({ "event": "of another world" })).await;
     let path = first.crash().await;
 
     let second = House::open(&path, &config(&sim, ""));

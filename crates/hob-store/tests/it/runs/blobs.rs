@@ -2,7 +2,7 @@
 
 use super::rig::{keyed, reserve, run, step};
 use crate::support::{Home, wait_for};
-use hob_store::{Ceilings, NewMessage, NewRun, Store, StoreError};
+use hob_store::{Ceilings, NewMessage, NewRun, StoreError};
 use hob_wire::rooms::agent::{QueueMode, RunState};
 use hob_wire::{Content, Role};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn large_values_are_files_and_come_back() {
         assert_eq!(store.run_params(&second.id).await.unwrap(), picture("a"));
         assert_eq!(store.journal(&first.id).await.unwrap(), journal);
         store.close().await;
-        assert!(Store::verify(&home.database()).unwrap().problems.is_empty());
+        assert!(crate::support::verify(&home.database()).problems.is_empty());
         assert_eq!(home.blobs(), 2, "a start removes none that is in use");
     }
 }
@@ -147,6 +147,6 @@ async fn a_damaged_or_missing_blob_is_named_and_the_store_goes_on() {
     }
     store.accept(run("t", "still works")).await;
     store.close().await;
-    let verdict = Store::verify(&home.database()).unwrap();
+    let verdict = crate::support::verify(&home.database());
     assert_eq!(verdict.problems.len(), 1, "{:?}", verdict.problems);
 }

@@ -2,7 +2,7 @@
 
 use super::rig::{last_payload, reserve, run, settle, step};
 use crate::support::{Home, count};
-use hob_store::{Ceilings, LedgerEntry, NewMessage, Store, StoreError};
+use hob_store::{Ceilings, LedgerEntry, NewMessage, StoreError};
 use hob_wire::rooms::agent::RunState;
 use hob_wire::{Content, Role};
 use serde_json::json;
@@ -41,7 +41,7 @@ async fn a_run_goes_on_from_whatever_write_was_the_last() {
     store.close().await;
 
     for (written, home) in (0..).zip(remains) {
-        let verdict = Store::verify(&home.database()).unwrap();
+        let verdict = crate::support::verify(&home.database());
         assert!(verdict.problems.is_empty(), "{:?}", verdict.problems);
         let store = home.open();
         let run = store.run(&accepted.id).await.unwrap();

@@ -2,7 +2,7 @@
 
 use super::rig::{reserve, run, settle, step};
 use crate::support::{Home, count, wait_for};
-use hob_store::{Ceilings, Store, StoreError};
+use hob_store::{Ceilings, StoreError};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::{ListParams, RunState};
 use serde_json::json;
@@ -70,5 +70,5 @@ async fn runs_go_with_their_session_and_the_ledger_stays() {
     let stats = store.run_stats().await.unwrap();
     assert_eq!(stats.cost.micro_dollars, Some(7));
     store.close().await;
-    assert!(Store::verify(&home.database()).unwrap().problems.is_empty());
+    assert!(crate::support::verify(&home.database()).problems.is_empty());
 }

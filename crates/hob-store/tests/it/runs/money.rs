@@ -3,7 +3,7 @@
 use super::rig::{reserve, run, settle, step};
 use crate::support::{Home, Open, together};
 use hob_kit::clock::Clock;
-use hob_store::{Ceilings, LedgerEntry, LedgerWrite, Purse, Store, StoreError};
+use hob_store::{Ceilings, LedgerEntry, LedgerWrite, Purse, StoreError};
 use hob_wire::rooms::agent::{Cost, RunState};
 use hob_wire::rooms::cost::SummaryParams;
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ async fn what_is_reserved_counts_until_it_is_settled() {
     assert_eq!(total(&store, &home).await, spent);
     assert_eq!(store.run_stats().await.unwrap().cost, spent);
     store.close().await;
-    assert!(Store::verify(&home.database()).unwrap().problems.is_empty());
+    assert!(crate::support::verify(&home.database()).problems.is_empty());
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn calls_at_once_never_overrun_a_ceiling() {
         assert!(costs.unwrap().total.micro_dollars <= Some(80));
     }
     store.close().await;
-    assert!(Store::verify(&home.database()).unwrap().problems.is_empty());
+    assert!(crate::support::verify(&home.database()).problems.is_empty());
 }
 
 #[derive(Clone, Debug)]
@@ -418,7 +418,7 @@ async fn play(acts: Vec<Act>) {
         assert_eq!(cost.calls as usize, model.calls.len(), "{told}");
     }
     store.close().await;
-    let verdict = Store::verify(&home.database()).unwrap();
+    let verdict = crate::support::verify(&home.database());
     assert!(verdict.problems.is_empty(), "{:?}", verdict.problems);
 }
 

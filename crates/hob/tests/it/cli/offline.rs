@@ -147,6 +147,98 @@ fn the_doctor_reads_a_store_whole_and_asks_a_daemon() {
 }
 
 #[test]
+fn verify_names_what_is_damaged_with_a_daemon_and_without() {
+    let mut house = House::builder().build();
+    let empty = house.hob(&["verify"]).success();
+    assert!(
+        empty.contains("no hob home yet") || empty.contains("no database yet"),
+        "{empty}"
+    );
+    house.start_daemon();
+    house.hob(&["session", "create", "k"]).success();
+    house
+        .hob(&["session", "send", "k", "a sentence to find"])
+        .success();
+    // Too large for a row: a blob.
+    let params = serde_json::json!({ "sessionKey": "k", "task": "x".repeat(70_000) });
+    house
+        .hob(&["rpc", "agent.run", &params.to_string()])
+        .success();
+    let running = house.hob(&["verify"]).success();
+    assert_eq!(
+        running
+            .lines()
+            .filter(|line| line.starts_with("ok"))
+            .count(),
+        4,
+        "{running}"
+    );
+    house.terminate();
+    let offline = house.hob(&["verify"]).success();
+    for part in ["database", "rows", "blobs", "audit"] {
+        assert!(offline.contains(part), "{offline}");
+    }
+
+    let database = house.home().join("hob.db");
+    let mut bytes = fs::read(&database).expect("readable");
+    let text = b"a sentence to find";
+    let at = bytes.windows(text.len()).position(|window| window == text);
+    bytes[at.expect("the message is in the file")] ^= 1;
+    fs::write(&database, bytes).expect("writable");
+    let blobs = fs::read_dir(house.home().join("blobs")).expect("blobs");
+    for blob in blobs {
+        fs::remove_file(blob.expect("a blob").path()).expect("removable");
+    }
+    let damaged = house.hob(&["verify"]);
+    assert_eq!(damaged.code, Some(1), "{damaged:?}");
+    assert!(
+        damaged
+            .stdout
+            .contains("Message 1 of session 'k' is damaged"),
+        "{damaged:?}"
+    );
+    assert!(damaged.stdout.contains("is missing"), "{damaged:?}");
+    let report = house.hob(&["--json", "verify"]);
+    assert_eq!(report.code, Some(1));
+    let report: Value = serde_json::from_str(&report.stdout).expect("one document");
+    assert_eq!(report["sound"], false);
+    assert_eq!(report["damaged"][0]["number"], 1);
+    let parts = report["parts"].as_array().expect("parts");
+    let problems = |name: &str| {
+        let part = parts.iter().find(|part| part["name"] == name);
+        part.expect("a part")["problems"]
+            .as_array()
+            .expect("problems")
+            .len()
+    };
+    assert_eq!((problems("database"), problems("rows")), (0, 1));
+    assert_eq!((problems("blobs"), problems("audit")), (1, 0));
+
+    house.start_daemon();
+    let running = house.hob(&["verify"]);
+    assert_eq!(running.code, Some(1), "{running:?}");
+    assert!(
+        running
+            .stdout
+            .contains("Message 1 of session 'k' is damaged"),
+        "{running:?}"
+    );
+    let history = house.hob(&["session", "history", "k"]).success();
+    assert!(
+        history.contains("Message 1 of session 'k' is damaged"),
+        "{history}"
+    );
+    let doctor = house.hob(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    assert!(
+        house
+            .hob(&["status"])
+            .success()
+            .contains("Message 1 of session")
+    );
+}
+
+#[test]
 fn the_log_is_read_from_its_file() {
     let mut house = House::builder().build();
     let none = house.hob(&["logs"]);

@@ -126,6 +126,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 107, test: "f107_older_files_restored", expects: "a client that returns is told a gap, whatever the numbers" },
     Fault { number: 111, test: "f111_loops_stopped_anywhere", expects: "prompt, monitor and sleep end within a second, nothing is left" },
     Fault { number: 112, test: "f112_words_typed_during_an_iteration", expects: "shown to the next iteration, cleared only once shown" },
+    Fault { number: 113, test: "f113_a_byte_rots_on_disk", expects: "the row is named, never shown as whole; everything else goes on" },
 ];
 
 /// The table and the tests cannot drift apart: each row has its test and each test its row.

@@ -6,6 +6,7 @@ mod kills;
 mod marks;
 mod migrations;
 mod restored_files;
+mod rot;
 mod space;
 mod steps;
 mod syscalls;
