@@ -26,9 +26,15 @@ const COMMANDS: &[Entry] = &[
     },
     Entry {
         name: "faults",
-        usage: "[--break N|all] [--kills N] [--seed N] [N…]",
+        usage: "[--break N|all] [--kills N] [--seed N] [--minutes N] [N…]",
         summary: "Run the fault tests and print their figures",
         run: faults::run,
+    },
+    Entry {
+        name: "soak",
+        usage: "[--minutes N] [--seed N]",
+        summary: "Do everything at once for ten minutes: nothing may grow or be lost",
+        run: faults::soak,
     },
     Entry {
         name: "docs",

@@ -15,6 +15,10 @@ const TABLE: &str = "crates/hob/tests/it/faults/mod.rs";
 /// Where nextest leaves each test's outcome, as `.config/nextest.toml` says.
 const OUTCOMES: &str = "target/nextest/faults/junit.xml";
 
+/// The fault that is a soak, and how long it goes on when nobody says.
+const SOAK: u32 = 100;
+const SOAK_MINUTES: u64 = 10;
+
 /// One fault as the tests list it.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
@@ -36,6 +40,8 @@ struct Options {
     breaking: Vec<u32>,
     kills: Option<u64>,
     seed: Option<u64>,
+    /// How long the soak goes on; without, it is as short as in the ordinary tests.
+    soak_minutes: Option<u64>,
     only: Vec<u32>,
 }
 
@@ -66,6 +72,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<bool> {
         all_red &= bench.try_broken(fault)?;
     }
     Ok(all_red)
+}
+
+/// `cargo xtask soak`: the fault test that does everything at once, for minutes instead of seconds.
+pub(crate) fn soak(arguments: &[String]) -> Result<bool> {
+    let mut all = vec![SOAK.to_string()];
+    if !arguments.iter().any(|argument| argument == "--minutes") {
+        all.extend(["--minutes".to_owned(), SOAK_MINUTES.to_string()]);
+    }
+    all.extend_from_slice(arguments);
+    run(&all)
 }
 
 /// What one run of fault tests works with.
@@ -142,6 +158,7 @@ impl Bench<'_> {
             ("HOB_BREAK", breaking.map(|number| number.to_string())),
             ("HOB_FAULT_KILLS", number(self.options.kills)),
             ("HOB_FAULT_SEED", number(self.options.seed)),
+            ("HOB_SOAK_MINUTES", number(self.options.soak_minutes)),
         ] {
             if let Some(value) = value {
                 command.env(name, value);
@@ -187,6 +204,10 @@ fn read_options(arguments: &[String], faults: &[Fault]) -> Result<Options> {
             },
             "--kills" => options.kills = Some(value()?.parse().context("--kills takes a number")?),
             "--seed" => options.seed = Some(value()?.parse().context("--seed takes a number")?),
+            "--minutes" => {
+                let minutes = value()?.parse().context("--minutes takes a number")?;
+                options.soak_minutes = Some(minutes);
+            }
             number => options.only.push(known(number)?),
         }
     }

@@ -50,6 +50,11 @@ impl Open<'_> {
     }
 }
 
+/// The window a model is taken to have where nobody says, in tokens: the smallest of those in the
+/// table, so that the models people ask today have it. One with less says that a conversation is
+/// too long, and is asked again with a shorter one.
+pub const CONTEXT_TOKENS_ASSUMED: u64 = 128_000;
+
 /// What is known of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facts {

@@ -47,7 +47,7 @@ mod tool_id;
 mod usage;
 
 pub use book::{Book, Listing, Sources};
-pub use candidate::{Candidate, Facts};
+pub use candidate::{CONTEXT_TOKENS_ASSUMED, Candidate, Facts};
 pub use error::{BookError, ModelError};
 pub use keys::{EnvKeys, KeyDoor};
 pub use profile::Profile;

@@ -109,7 +109,7 @@ pub const KEYS: &[Key] = &[
             max: 100_000_000,
         },
         "0",
-        "The window of the provider's models, in tokens; 0 where the built-in table knows better.",
+        "The window of the provider's models, in tokens; 0 where the built-in table knows better. A model that neither names is taken to have 128000: a run shows it no more of a conversation, and says how many messages were left out.",
     )
     .live(),
     Key::new(

@@ -76,6 +76,8 @@ pub fn run_daemon(world: World, options: DaemonOptions) -> anyhow::Result<()> {
         anyhow::ensure!(!is_stale, start::OVERTAKEN);
     }
     raise_file_limit();
+    // Before the first thread, which would make itself a pool.
+    crate::spare_memory::limit_pools();
     let settings = read_settings(&world)?;
     let log = open_log(&world, &settings);
     let (publisher, inbox) = publisher();

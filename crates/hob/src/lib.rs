@@ -8,7 +8,8 @@
 //!   line that tells of something that takes a while
 //! - [`house`]: joins the rooms into a daemon
 //! - [`doctor`]: the examination of a home; [`offline`]: the store without a daemon
-//! - [`failure`]: exit codes and error sentences; `private_memory`: nobody else reads this process
+//! - [`failure`]: exit codes and error sentences; `private_memory`: nobody else reads this process;
+//!   `spare_memory`: what it no longer needs goes back to the system
 //! - [`settings`]: every key of the config file, from the crates that own them
 //!
 //! Invariants: results go to stdout and nothing else does; every way to end has its exit code;
@@ -25,6 +26,7 @@ pub mod offline;
 mod private_memory;
 pub mod render;
 pub mod settings;
+mod spare_memory;
 pub mod terminal;
 pub mod ticker;
 pub mod tree;

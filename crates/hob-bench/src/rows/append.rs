@@ -2,7 +2,7 @@
 //! hand-made batches of the same size; and, as information, the whole way over the wire.
 
 use crate::daemon::Home;
-use crate::measure::{Rounds, blocking_rate, rate};
+use crate::measure::{Rounds, Samples, rate};
 use crate::peer::{Peer, request};
 use crate::report::{Goal, Row};
 use crate::yardsticks::sqlite;
@@ -12,7 +12,7 @@ use hob_kit::dice::Dice;
 use hob_store::{Store, StoreOptions};
 use hob_wire::rooms::session::{CreateParams, SendParams};
 use serde_json::json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 5;
@@ -22,24 +22,27 @@ pub(crate) fn text() -> String {
     "The quick brown fox jumps over the lazy dog. ".repeat(5)
 }
 
+/// What a reader has to know beyond the rows' names.
+pub(crate) const NOTE: &str = "the latency of an append is the time from its request to the answer \
+     that it is on disk. Each row of a batch of the yardstick waited from the batch's begin to the \
+     end of its commit: nobody there comes while a commit is under way.";
+
+/// Percentiles of the latency that have rows.
+const PERCENTS: [usize; 2] = [50, 99];
+
+/// One round of appends.
+#[derive(Debug)]
+pub(crate) struct Appended {
+    pub(crate) elapsed: Duration,
+    /// The latency of each append.
+    pub(crate) latencies: Samples,
+}
+
 pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     let scale = if quick { 20 } else { 1 };
     let mut rows = Vec::new();
     for (concurrency, count) in [(1, 2_000), (8, 12_000), (100, 60_000)] {
-        let count = count / scale;
-        let mut rounds = Rounds::default();
-        for _ in 0..ROUNDS {
-            let raw = raw_rate(count, concurrency).await?;
-            rounds.push(raw, store_rate(count, concurrency).await?);
-        }
-        rows.push(Row {
-            name: format!("durable appends, {concurrency} at once"),
-            unit: "/s",
-            hob: rounds.hob(),
-            yardstick: Some(rounds.yardstick()),
-            yardstick_name: "raw SQLite, same rows and batches",
-            goal: (concurrency == 100).then_some(Goal::RatioAtLeast(0.7)),
-        });
+        rows.extend(at_once(concurrency, count / scale).await?);
     }
     let count = 20_000 / scale;
     rows.push(Row {
@@ -53,16 +56,52 @@ pub(crate) async fn run(quick: bool) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-async fn raw_rate(count: usize, concurrency: usize) -> Result<f64> {
+/// The rate and the latencies of so many appends at once.
+async fn at_once(concurrency: usize, count: usize) -> Result<Vec<Row>> {
+    let mut rates = Rounds::default();
+    let mut latencies = PERCENTS.map(|percent| (percent, Rounds::default()));
+    for _ in 0..ROUNDS {
+        let mut raw = raw_appends(count, concurrency).await?;
+        let mut store = store_appends(count, concurrency).await?;
+        rates.push(
+            rate(raw.latencies.len(), raw.elapsed),
+            rate(store.latencies.len(), store.elapsed),
+        );
+        for (percent, rounds) in &mut latencies {
+            let raw_ms = raw.latencies.percentile_ms(*percent);
+            rounds.push(raw_ms, store.latencies.percentile_ms(*percent));
+        }
+    }
+    let row = |name: String, unit: &'static str, rounds: &Rounds, goal: Option<Goal>| Row {
+        name,
+        unit,
+        hob: rounds.hob(),
+        yardstick: Some(rounds.yardstick()),
+        yardstick_name: "raw SQLite, same rows and batches",
+        goal,
+    };
+    let name = format!("durable appends, {concurrency} at once");
+    let goal = (concurrency == 100).then_some(Goal::RatioAtLeast(0.7));
+    let mut rows = vec![row(name.clone(), "/s", &rates, goal)];
+    for (percent, rounds) in &latencies {
+        rows.push(row(format!("{name}, p{percent}"), "ms", rounds, None));
+    }
+    Ok(rows)
+}
+
+async fn raw_appends(count: usize, concurrency: usize) -> Result<Appended> {
     let (rows, batch) = (i64::try_from(count)?, i64::try_from(concurrency)?);
-    blocking_rate(count, move |dir| sqlite::append(dir, rows, batch, batch)).await
+    let dir = TempDir::new()?;
+    let path = dir.path().to_owned();
+    let work = move || sqlite::append(&path, rows, batch, batch);
+    tokio::task::spawn_blocking(work).await?
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "these tasks end within the measurement"
 )]
-async fn store_rate(count: usize, concurrency: usize) -> Result<f64> {
+async fn store_appends(count: usize, concurrency: usize) -> Result<Appended> {
     let dir = TempDir::new()?;
     let (publisher, inbox) = hob_bus::publisher();
     let store = Store::open(StoreOptions {
@@ -86,7 +125,9 @@ async fn store_rate(count: usize, concurrency: usize) -> Result<f64> {
     let clients = keys.into_iter().map(|session_key| {
         let store = store.clone();
         tokio::spawn(async move {
+            let mut latencies = Samples::default();
             for _ in 0..count / concurrency {
+                let asked = Instant::now();
                 let params = SendParams {
                     session_key: session_key.clone(),
                     content: text().as_str().into(),
@@ -97,17 +138,19 @@ async fn store_rate(count: usize, concurrency: usize) -> Result<f64> {
                     .send_message(params)
                     .await
                     .context("no append may be shed")?;
+                latencies.push(asked.elapsed());
             }
-            anyhow::Ok(())
+            anyhow::Ok(latencies)
         })
     });
     let clients: Vec<_> = clients.collect();
+    let mut latencies = Samples::default();
     for client in clients {
-        client.await??;
+        latencies.extend(client.await??);
     }
     let elapsed = started.elapsed();
     store.close().await;
-    Ok(rate(count / concurrency * concurrency, elapsed))
+    Ok(Appended { elapsed, latencies })
 }
 
 #[expect(

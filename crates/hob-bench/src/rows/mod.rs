@@ -40,7 +40,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "durable appends",
-        note: None,
+        note: Some(append::NOTE),
         run: |quick| Box::pin(append::run(quick)),
     },
     Group {

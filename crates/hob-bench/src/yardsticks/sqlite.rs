@@ -1,6 +1,8 @@
 //! Raw SQLite: the rows of one appended message (the message, its event, its session's counters),
 //! and those of a job's slot, committed in hand-made batches with the same durability.
 
+use crate::measure::Samples;
+use crate::rows::append::{self, Appended};
 use anyhow::Result;
 use rusqlite::{Connection, params};
 use std::path::Path;
@@ -25,7 +27,7 @@ const SCHEMA: &str = "
     clippy::disallowed_methods,
     reason = "a yardstick stands on nothing of ours"
 )]
-pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Result<Duration> {
+pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Result<Appended> {
     let mut connection = Connection::open(dir.join("raw.db"))?;
     connection.execute_batch(SCHEMA)?;
     for session in 0..sessions {
@@ -34,12 +36,15 @@ pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Resul
             params![session, session.to_le_bytes()],
         )?;
     }
-    let content = serde_json::to_string(&super::super::rows::append::text())?;
+    let content = serde_json::to_string(&append::text())?;
+    let mut latencies = Samples::default();
     let started = Instant::now();
     let mut done = 0;
     while done < count {
+        let begun = Instant::now();
+        let end = count.min(done + batch);
         let transaction = connection.transaction()?;
-        for at in done..count.min(done + batch) {
+        for at in done..end {
             let session = at % sessions;
             let seq = at / sessions + 1;
             transaction
@@ -66,9 +71,14 @@ pub(crate) fn append(dir: &Path, count: i64, sessions: i64, batch: i64) -> Resul
                 .execute(params![at, session, message])?;
         }
         transaction.commit()?;
-        done += batch;
+        let latency = begun.elapsed();
+        for _ in done..end {
+            latencies.push(latency);
+        }
+        done = end;
     }
-    Ok(started.elapsed())
+    let elapsed = started.elapsed();
+    Ok(Appended { elapsed, latencies })
 }
 
 const SLOTS_SCHEMA: &str = "

@@ -1,20 +1,16 @@
 //! The one place where a run is written: inputs go into the journal together with all that they
 //! mean, and only then is anything carried out.
 
-use super::conversation::{self, Spoken};
 use super::draft::Draft;
-use super::driver::{Driver, OpenCall, Tries};
-use super::history;
+use super::driver::{Driver, OpenCall};
 use super::journal::{Entry, With};
-use super::order::{self, Order, Request};
-use super::prompt::{self, Sources};
+use super::order::{self, Order};
 use super::settings::dollars;
 use super::shared::Shared;
 use super::story::Story;
 use super::unattended::unaffordable_sentence;
-use hob_core::failover::Failover;
 use hob_core::turn::{CallState, Effect, Event, Phase};
-use hob_store::{NewMessage, Purse, Reserve, RunSummary, StepWrite, StoreError, Written};
+use hob_store::{Purse, Reserve, RunSummary, StepWrite, StoreError, Written};
 use hob_wire::Usage;
 use hob_wire::rooms::agent::{Cost, RunCompleted, RunCompletedPayload, RunState};
 use hob_wire::work::Cause;
@@ -61,7 +57,6 @@ impl Driver {
                     with.asks = Some(made.candidate.id());
                     story.reserved = made.reserved;
                     story.model = Some(made.candidate.id());
-                    draft.notes.extend(cut_note(&made));
                     draft.notes.extend(made.notes.iter().cloned());
                     order = Some(made);
                 }
@@ -182,74 +177,6 @@ impl Driver {
         }
     }
 
-    /// Prepares the model call that follows; the inner error is a sentence for the person.
-    async fn order(
-        &mut self,
-        story: &Story,
-        coming: &[NewMessage],
-    ) -> Result<Result<Order, String>, StoreError> {
-        let policy = self.params.context.unwrap_or_default();
-        let past = history::read(&self.shared.parts.store, &self.row, policy).await?;
-        let mut spoken = past.spoken;
-        spoken.extend(coming.iter().map(|message| {
-            let content = message.content.clone();
-            Spoken::new(message.role, content, true)
-        }));
-        let (book, model) = (self.shared.book(), self.params.model.as_deref());
-        let candidates = match book.resolve_for(model, conversation::has_images(&spoken)) {
-            Ok(candidates) => order::from_last(candidates, story.answered_last.as_deref()),
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        if story.turn.place().1 == 1 {
-            self.tries = Tries::default();
-        }
-        let policy = self.shared.retry_policy();
-        let failover = &mut self.tries.failover;
-        let failover = failover.get_or_insert_with(|| Failover::new(policy, candidates.len()));
-        let chosen = candidates.get(failover.candidate()).or(candidates.first());
-        let Some(candidate) = chosen.cloned() else {
-            return Ok(Err("No model is configured.".to_owned()));
-        };
-        let mut tools = Vec::new();
-        if order::takes_tools(&candidate) {
-            tools = match self.hands.offered().await {
-                Ok(tools) => tools,
-                Err(error) => return Ok(Err(format!("The tools cannot be listed: {error}"))),
-            };
-        }
-        let sources = Sources {
-            home: self.shared.parts.home.clone(),
-            mask: self.shared.parts.mask.clone(),
-            workspace: self.params.workspace.clone(),
-            caller: self.params.system.clone(),
-        };
-        let system = prompt::layers(sources, Some(&past.session)).await;
-        self.log_refused(&system.refused);
-        let only_it = |model: &String| *model == candidate.id();
-        let request = Request {
-            system: system.layers,
-            callers_system: self.params.system.iter().cloned().collect(),
-            spoken,
-            tools,
-            schema: self.params.schema.clone(),
-            keep_thoughts: story.answered_by.iter().all(only_it),
-            room_cap: self.tries.room_cap,
-            ..Request::default()
-        };
-        let mut order = Order::new(candidate, request);
-        order.turns_left_out += usize::from(past.has_more);
-        order.notes = system.refused;
-        Ok(Ok(order))
-    }
-
-    /// Logs which prompt files were refused, once a run: the run's notes have them from then on.
-    fn log_refused(&self, refused: &[String]) {
-        let is_new = |reason: &&String| !self.summary.notes.contains(reason);
-        for reason in refused.iter().filter(is_new) {
-            tracing::warn!(run = %self.row.id, "{reason}");
-        }
-    }
-
     fn summary_after(&self, draft: &Draft, story: &Story) -> RunSummary {
         let mut summary = self.summary.clone();
         let cause = story.cause();
@@ -265,6 +192,9 @@ impl Driver {
         }
         summary.message.clone_from(&draft.message);
         for note in &draft.notes {
+            summary
+                .notes
+                .retain(|former| !order::replaces(note, former));
             if summary.notes.len() < NOTES_MAX && !summary.notes.contains(note) {
                 summary.notes.push(note.clone());
             }
@@ -382,15 +312,6 @@ fn passes(error: &StoreError) -> bool {
         error,
         StoreError::Full | StoreError::Io(_) | StoreError::Overloaded(_)
     )
-}
-
-fn cut_note(order: &Order) -> Option<String> {
-    let (turns, model) = (order.turns_left_out, order.candidate.id());
-    (turns > 0).then(|| {
-        format!(
-            "The oldest turns of the conversation ({turns}) were left out: it is longer than the window of {model}."
-        )
-    })
 }
 
 fn ceiling_sentence(purse: Purse, limit: u64, spent: u64, next: &str) -> String {

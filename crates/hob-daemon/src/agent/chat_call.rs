@@ -82,7 +82,7 @@ impl Chat {
             schema: self.params.schema.clone(),
             options: self.params.options.clone(),
             keep_thoughts: true,
-            room_cap: None,
+            ..Request::default()
         };
         Ok(Order::new(candidate, request))
     }

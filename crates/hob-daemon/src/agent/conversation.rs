@@ -8,6 +8,7 @@
 use hob_core::context::{self, Weight};
 use hob_models::PromptMessage;
 use hob_wire::{Content, Message, Part, Role, ToolResult};
+use std::collections::{BTreeMap, VecDeque};
 
 /// A message on its way to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +44,15 @@ pub(crate) fn has_images(spoken: &[Spoken]) -> bool {
 #[derive(Debug)]
 pub(crate) struct Fitted {
     pub(crate) messages: Vec<PromptMessage>,
-    pub(crate) turns_left_out: usize,
+    /// Messages of the conversation before the first that fits.
+    pub(crate) messages_left_out: u64,
+}
+
+/// A message in the order that providers take.
+struct Placed {
+    spoken: Spoken,
+    /// Where its message, or that of the calls it answers, stands in the conversation.
+    index: usize,
 }
 
 /// Orders a conversation and cuts it to `room_tokens`. Thoughts go back only to the model that
@@ -55,78 +64,92 @@ pub(crate) fn fit(
     weigh: &dyn Fn(&[Part]) -> u64,
 ) -> Fitted {
     let mut ordered = paired(spoken);
-    for message in &mut ordered {
-        let keeps = keep_thoughts && message.own;
-        message
+    for Placed { spoken, .. } in &mut ordered {
+        let keeps = keep_thoughts && spoken.own;
+        spoken
             .parts
             .retain(|part| keeps || !matches!(part, Part::Thinking { .. }));
     }
-    ordered.retain(|message| message.parts.iter().any(|part| !is_empty(part)));
-    let first_own = ordered.iter().position(|message| message.own);
-    let weights = ordered.iter().enumerate().map(|(index, message)| Weight {
-        tokens: weigh(&message.parts),
-        opens_turn: message.role == Role::User && first_own.is_none_or(|own| index <= own),
+    ordered.retain(|it| it.spoken.parts.iter().any(|part| !is_empty(part)));
+    let first_own = ordered.iter().position(|it| it.spoken.own);
+    let weights = ordered.iter().enumerate().map(|(at, it)| Weight {
+        tokens: weigh(&it.spoken.parts),
+        opens_turn: it.spoken.role == Role::User && first_own.is_none_or(|own| at <= own),
     });
     let weights: Vec<Weight> = weights.collect();
     let cut = context::cut(&weights, room_tokens.unwrap_or(u64::MAX));
+    let first_index = ordered.get(cut.first).map_or(0, |it| it.index);
     let messages = ordered.into_iter().skip(cut.first);
     Fitted {
         messages: messages
-            .map(|message| PromptMessage {
-                role: message.role,
-                parts: message.parts,
+            .map(|it| PromptMessage {
+                role: it.spoken.role,
+                parts: it.spoken.parts,
             })
             .collect(),
-        turns_left_out: cut.turns_left_out,
+        // Empty messages at the very beginning are not shown, and nobody misses them.
+        messages_left_out: if cut.first == 0 {
+            0
+        } else {
+            first_index as u64
+        },
     }
 }
 
+/// Results that wait for their calls, by the call's id, in the order they came.
+type Results = BTreeMap<String, VecDeque<ToolResult>>;
+
 /// Puts results right behind their calls. A call without one gets a word in its place, a result
 /// without a call is left out: no provider takes either.
-fn paired(spoken: Vec<Spoken>) -> Vec<Spoken> {
-    let mut results: Vec<Option<ToolResult>> = Vec::new();
-    for message in &spoken {
-        let found = message.parts.iter().filter_map(|part| match part {
-            Part::ToolResult(result) => Some(Some(result.clone())),
-            _ => None,
-        });
-        results.extend(found);
+fn paired(mut spoken: Vec<Spoken>) -> Vec<Placed> {
+    let mut results = Results::new();
+    for message in &mut spoken {
+        take_results(message, &mut results);
     }
     let mut ordered = Vec::with_capacity(spoken.len());
-    for mut message in spoken {
-        message
-            .parts
-            .retain(|part| !matches!(part, Part::ToolResult(_)));
-        if message.role != Role::Assistant {
-            // A call is the model's word only.
-            message
-                .parts
-                .retain(|part| !matches!(part, Part::ToolCall(_)));
-        }
+    for (index, message) in spoken.into_iter().enumerate() {
         if message.role == Role::Tool && message.parts.is_empty() {
             continue;
         }
         let answers = message.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(Part::ToolResult(take_result(&mut results, &call.id))),
+            Part::ToolCall(call) => Some(Part::ToolResult(result_of(&mut results, &call.id))),
             _ => None,
         });
         let answers: Vec<Part> = answers.collect();
         let own = message.own;
-        ordered.push(message);
+        ordered.push(Placed {
+            spoken: message,
+            index,
+        });
         if !answers.is_empty() {
-            ordered.push(Spoken {
+            let spoken = Spoken {
                 role: Role::Tool,
                 parts: answers,
                 own,
-            });
+            };
+            ordered.push(Placed { spoken, index });
         }
     }
     ordered
 }
 
-fn take_result(results: &mut [Option<ToolResult>], id: &str) -> ToolResult {
-    let is_its = |slot: &&mut Option<ToolResult>| slot.as_ref().is_some_and(|it| it.id == id);
-    let found = results.iter_mut().find(is_its).and_then(Option::take);
+/// Moves the results of a message to the others.
+fn take_results(message: &mut Spoken, results: &mut Results) {
+    for part in std::mem::take(&mut message.parts) {
+        match part {
+            Part::ToolResult(result) => {
+                let waiting = results.entry(result.id.clone()).or_default();
+                waiting.push_back(result);
+            }
+            // A call is the model's word only.
+            Part::ToolCall(_) if message.role != Role::Assistant => {}
+            other => message.parts.push(other),
+        }
+    }
+}
+
+fn result_of(results: &mut Results, id: &str) -> ToolResult {
+    let found = results.get_mut(id).and_then(VecDeque::pop_front);
     found.unwrap_or_else(|| ToolResult {
         id: id.to_owned(),
         content: vec![Part::Text {

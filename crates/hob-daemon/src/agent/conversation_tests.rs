@@ -94,10 +94,10 @@ fn the_oldest_turns_go_first_and_the_runs_own_turn_stays_whole() {
         said(Role::User, &format!("steer {long}"), true),
     ];
     let fitted = fit(spoken.clone(), Some(170), false, &weigh);
-    assert_eq!(fitted.turns_left_out, 1);
+    assert_eq!(fitted.messages_left_out, 2);
     assert_eq!(shape(&fitted)[0], "user: two");
     let tight = fit(spoken, Some(10), false, &weigh);
-    assert_eq!(tight.turns_left_out, 2);
+    assert_eq!(tight.messages_left_out, 4);
     assert_eq!(shape(&tight)[..2], ["user: task", "assistant: working"]);
     assert_eq!(tight.messages.len(), 3);
 }
@@ -126,4 +126,45 @@ fn thoughts_go_back_only_to_the_run_that_had_them() {
     let spoken = vec![thinking(false), thinking(true)];
     assert_eq!(thoughts(&fit(spoken.clone(), None, true, &weigh)), 1);
     assert_eq!(thoughts(&fit(spoken, None, false, &weigh)), 0);
+}
+
+#[test]
+fn messages_left_out_are_counted_as_they_were_stored() {
+    let old = |message: Spoken| Spoken {
+        own: false,
+        ..message
+    };
+    let spoken = vec![
+        old(said(Role::User, "look", false)),
+        old(calls(&["a", "b"])),
+        // Two messages of the session are one of the prompt, and an empty one is none.
+        old(result("a", "one")),
+        old(result("b", "two")),
+        said(Role::Assistant, "", false),
+        said(Role::User, "task", true),
+    ];
+    let fitted = fit(spoken, Some(1), false, &weigh);
+    assert_eq!(shape(&fitted), ["user: task"]);
+    assert_eq!(fitted.messages_left_out, 5);
+}
+
+#[test]
+fn a_repeated_id_gets_its_results_in_the_order_they_came() {
+    let spoken = vec![
+        said(Role::User, "do", true),
+        calls(&["a"]),
+        result("a", "one"),
+        calls(&["a"]),
+        result("a", "two"),
+    ];
+    assert_eq!(
+        shape(&fit(spoken, None, false, &weigh)),
+        [
+            "user: do",
+            "assistant: call a",
+            "tool: a=one",
+            "assistant: call a",
+            "tool: a=two",
+        ]
+    );
 }

@@ -1,159 +1,250 @@
-//! Reading a session's past: its own messages, and those of the session it was forked from.
-//! Invariant: what is read is bounded, and begins with a person's message.
+//! Reading a session's past: its own messages, and those of the session it was forked from. It is
+//! read from its end, page by page, and only as far as the model can be shown it.
+//!
+//! Invariants: what is read is bounded by tokens and bytes, and begins with a person's message; the
+//! run's own messages are read whatever they weigh; messages that are not read are counted, not
+//! guessed; the same messages and limit give the same past, stored or about to be.
 
 use super::conversation::Spoken;
+use hob_models::Candidate;
 use hob_store::{RunRow, Store, StoreError};
 use hob_wire::id::SessionRef;
 use hob_wire::rooms::agent::ContextPolicy;
-use hob_wire::rooms::session::{ExportParams, HistoryParams, Session};
-use hob_wire::{Content, Message, Part, Role};
+use hob_wire::rooms::session::{HistoryParams, Session};
+use hob_wire::{Message, Part, Role};
 
-/// Bytes of the past that are read for one model call; windows are smaller.
+/// Bytes of the past that are read for one model call, whatever its window.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Messages read at once.
 const PAGE_ROWS: u32 = 500;
 /// Forks of forks that are followed.
-const ANCESTORS_MAX: usize = 16;
+const ANCESTORS_MAX: usize = 64;
 
 /// What a run sees.
 #[derive(Debug)]
 pub(crate) struct Past {
     pub(crate) session: Session,
+    /// Oldest first; those that are about to be stored come last.
     pub(crate) spoken: Vec<Spoken>,
-    /// Whether there is more than was read.
-    pub(crate) has_more: bool,
+    pub(crate) unread: Unread,
 }
 
-/// Reads what a run sees: the whole past, or only its own messages.
-pub(crate) async fn read(
-    store: &Store,
-    row: &RunRow,
-    policy: ContextPolicy,
-) -> Result<Past, StoreError> {
-    let session = store.get_session(&SessionRef::Id(row.session_id)).await?;
-    let own_from = row.first_message;
-    if policy == ContextPolicy::Fresh {
-        let spoken = match own_from {
-            Some(first) => own(store, &session, first).await?,
-            None => Vec::new(),
+/// Messages before those that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unread {
+    pub(crate) messages: u64,
+    /// There are forks beyond those that were followed.
+    pub(crate) or_more: bool,
+}
+
+/// The past of one run.
+#[derive(Debug)]
+pub(crate) struct History<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) row: &'a RunRow,
+    pub(crate) policy: ContextPolicy,
+    /// The run's messages that are not stored yet.
+    pub(crate) coming: &'a [Spoken],
+}
+
+/// Where reading goes on: in this session, before this message.
+struct Place {
+    session: Session,
+    before: Option<u64>,
+    /// The run's own messages begin here.
+    own_from: Option<u64>,
+}
+
+/// What was read so far.
+struct Reading<'a> {
+    candidate: &'a Candidate,
+    tokens_left: u64,
+    bytes_left: usize,
+    newest_first: Vec<Spoken>,
+}
+
+impl History<'_> {
+    /// Reads up to `tokens_max` tokens as this model counts them.
+    pub(crate) async fn read(
+        &self,
+        candidate: &Candidate,
+        tokens_max: u64,
+    ) -> Result<Past, StoreError> {
+        let id = SessionRef::Id(self.row.session_id);
+        let session = self.store.get_session(&id).await?;
+        let mut reading = Reading {
+            candidate,
+            tokens_left: tokens_max,
+            bytes_left: BYTES_MAX,
+            newest_first: Vec::new(),
         };
-        return Ok(Past {
+        for message in self.coming {
+            reading.count(&message.parts);
+            let bytes: usize = message.parts.iter().map(bytes_of).sum();
+            reading.bytes_left = reading.bytes_left.saturating_sub(bytes);
+        }
+        let mut unread = match self.policy {
+            ContextPolicy::Fresh => self.read_own(&session, &mut reading).await?,
+            _ => self.read_all(&session, &mut reading).await?,
+        };
+        let mut spoken = reading.newest_first;
+        spoken.reverse();
+        if unread != Unread::default() {
+            // The end of a turn whose beginning was not read means nothing.
+            let opens = |message: &Spoken| message.role == Role::User;
+            let first = spoken.iter().position(opens);
+            let first = first.unwrap_or(if self.coming.iter().any(opens) {
+                spoken.len()
+            } else {
+                0
+            });
+            unread.messages += first as u64;
+            spoken.drain(..first);
+        }
+        spoken.extend_from_slice(self.coming);
+        Ok(Past {
             session,
             spoken,
-            has_more: false,
-        });
+            unread,
+        })
     }
-    let is_own = |message: &Message| own_from.is_some_and(|first| message.seq >= first);
-    let mut bytes_left = BYTES_MAX;
-    let mut newest_first: Vec<Spoken> = Vec::new();
-    let mut has_more = false;
-    let mut place = Some((session.clone(), None));
-    for _ in 0..ANCESTORS_MAX {
-        let Some((at, before)) = place.take() else {
-            break;
+
+    /// The run's own messages only.
+    async fn read_own(
+        &self,
+        session: &Session,
+        reading: &mut Reading<'_>,
+    ) -> Result<Unread, StoreError> {
+        let Some(first) = self.row.first_message else {
+            return Ok(Unread::default());
         };
-        let in_session = at.id == session.id;
-        let (messages, complete) = back(store, &at, before, &mut bytes_left).await?;
-        let spoken = messages.into_iter().map(|message| {
-            let own = in_session && is_own(&message);
-            Spoken::of(message, own)
+        let place = Place {
+            session: session.clone(),
+            before: None,
+            own_from: Some(first),
+        };
+        let below = reading.back(self.store, &place, first).await?;
+        Ok(Unread {
+            messages: below.saturating_sub(first),
+            or_more: false,
+        })
+    }
+
+    /// The session back to its beginning, then what it was forked from. Once the room is full the
+    /// rest is counted: messages have numbers.
+    async fn read_all(
+        &self,
+        session: &Session,
+        reading: &mut Reading<'_>,
+    ) -> Result<Unread, StoreError> {
+        let mut unread = Unread::default();
+        let mut next = Some(Place {
+            session: session.clone(),
+            before: None,
+            own_from: self.row.first_message,
         });
-        newest_first.extend(spoken);
-        has_more = !complete;
-        if complete {
-            place = forked_from(store, &at).await?;
+        for _ in 0..ANCESTORS_MAX {
+            let Some(place) = next.take() else {
+                return Ok(unread);
+            };
+            let below = match place.before {
+                Some(before) if unread.messages > 0 => before,
+                _ => reading.back(self.store, &place, 1).await?,
+            };
+            unread.messages += below.saturating_sub(1);
+            next = forked_from(self.store, &place.session).await?;
         }
+        unread.or_more = next.is_some();
+        Ok(unread)
     }
-    newest_first.reverse();
-    if has_more {
-        // The end of a turn whose beginning was not read means nothing.
-        let first = newest_first.iter().position(|it| it.role == Role::User);
-        newest_first.drain(..first.unwrap_or(0));
-    }
-    Ok(Past {
-        session,
-        spoken: newest_first,
-        has_more,
-    })
 }
 
-/// The run's own messages, oldest first.
-async fn own(store: &Store, session: &Session, first: u64) -> Result<Vec<Spoken>, StoreError> {
-    let mut spoken = Vec::new();
-    let mut after = Some(first.saturating_sub(1));
-    while let Some(seq) = after {
-        let page = store.export(ExportParams {
-            session_key: session.id.to_string(),
-            limit: Some(PAGE_ROWS),
-            after: Some(seq),
-        });
-        let page = page.await?;
-        after = page.next;
-        let messages = page.messages.into_iter();
-        spoken.extend(messages.map(|message| Spoken::of(message, true)));
-    }
-    Ok(spoken)
-}
-
-/// Messages from before `before` back, newest first, and whether that was all of them.
-async fn back(
-    store: &Store,
-    session: &Session,
-    mut before: Option<u64>,
-    bytes_left: &mut usize,
-) -> Result<(Vec<Message>, bool), StoreError> {
-    let mut read = Vec::new();
-    loop {
-        let page = store.history(HistoryParams {
-            session_key: session.id.to_string(),
-            limit: Some(PAGE_ROWS),
-            before,
-        });
-        let page = page.await?;
-        for message in page.messages.into_iter().rev() {
-            let bytes = bytes_of(&message.content);
-            if bytes > *bytes_left {
-                return Ok((read, false));
+impl Reading<'_> {
+    /// Reads back to the message `first`. Answers the number of the oldest message that was read;
+    /// those from `first` up to it were not.
+    async fn back(&mut self, store: &Store, place: &Place, first: u64) -> Result<u64, StoreError> {
+        let mut before = place.before;
+        loop {
+            let page = store.history(HistoryParams {
+                session_key: place.session.id.to_string(),
+                limit: Some(PAGE_ROWS),
+                before,
+            });
+            let page = page.await?;
+            for message in page.messages.into_iter().rev() {
+                if message.seq < first {
+                    return Ok(first);
+                }
+                let below = message.seq.saturating_add(1);
+                let own = place.own_from.is_some_and(|from| message.seq >= from);
+                if !self.take(message, own) {
+                    return Ok(below);
+                }
             }
-            *bytes_left -= bytes;
-            read.push(message);
+            match page.next {
+                Some(next) => before = Some(next),
+                None => return Ok(first),
+            }
         }
-        match page.next {
-            Some(next) => before = Some(next),
-            None => return Ok((read, true)),
+    }
+
+    /// Takes a message if it fits. The run's own always fit, but for the bound on bytes.
+    fn take(&mut self, message: Message, own: bool) -> bool {
+        let mut spoken = Spoken::of(message, own);
+        if !own {
+            // Thoughts of other runs go back to no model.
+            spoken.parts.retain(|part| !is_thought(part));
         }
+        let bytes: usize = spoken.parts.iter().map(bytes_of).sum();
+        if bytes > self.bytes_left || !(self.count(&spoken.parts) || own) {
+            return false;
+        }
+        self.bytes_left -= bytes;
+        self.newest_first.push(spoken);
+        true
+    }
+
+    /// Counts some parts. Answers whether they fit.
+    fn count(&mut self, parts: &[Part]) -> bool {
+        // Thoughts may be left out of the prompt, so they do not count here.
+        let counted = parts.iter().filter(|part| !is_thought(part));
+        let tokens = counted.map(|part| self.candidate.count_tokens(std::slice::from_ref(part)));
+        let tokens = tokens.fold(0, u64::saturating_add);
+        let fits = tokens <= self.tokens_left;
+        self.tokens_left = self.tokens_left.saturating_sub(tokens);
+        fits
     }
 }
 
 /// The session this one was forked from, and the message before which it goes on there.
-async fn forked_from(
-    store: &Store,
-    session: &Session,
-) -> Result<Option<(Session, Option<u64>)>, StoreError> {
+async fn forked_from(store: &Store, session: &Session) -> Result<Option<Place>, StoreError> {
     let forked_at = session.metadata.get("forkedAt");
     let forked_at = forked_at.and_then(serde_json::Value::as_u64);
     let (Some(parent), Some(seq)) = (session.parent, forked_at) else {
         return Ok(None);
     };
     match store.get_session(&SessionRef::Id(parent)).await {
-        Ok(parent) => Ok(Some((parent, Some(seq + 1)))),
+        Ok(parent) => Ok(Some(Place {
+            // Metadata is anybody's word: no more is counted than there is.
+            before: Some(seq.min(parent.messages).saturating_add(1)),
+            session: parent,
+            own_from: None,
+        })),
         // A deleted parent takes its past along.
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn bytes_of(content: &Content) -> usize {
-    fn of(part: &Part) -> usize {
-        match part {
-            Part::Text { text } | Part::Thinking { text, .. } => text.len(),
-            Part::Image { data, .. } => data.len(),
-            Part::ToolCall(call) => call.args.to_string().len(),
-            Part::ToolResult(result) => result.content.iter().map(of).sum(),
-        }
-    }
-    match content {
-        Content::Text(text) => text.len(),
-        Content::Parts(parts) => parts.iter().map(of).sum(),
+fn is_thought(part: &Part) -> bool {
+    matches!(part, Part::Thinking { .. })
+}
+
+fn bytes_of(part: &Part) -> usize {
+    match part {
+        Part::Text { text } | Part::Thinking { text, .. } => text.len(),
+        Part::Image { data, .. } => data.len(),
+        Part::ToolCall(call) => call.args.to_string().len(),
+        Part::ToolResult(result) => result.content.iter().map(bytes_of).sum(),
     }
 }

@@ -11,7 +11,8 @@
 //! - `draft`: what a write holds; its messages and events derive from two stories
 //! - `unattended`: runs of loops and jobs, which wait for nobody
 //! - `steering`: whether words may be handed to a run under way
-//! - `order`, `conversation`, `history`, `prompt`, `schema`: what a model is asked
+//! - `next_call`: which model is asked next; `order`, `conversation`, `history`, `prompt`,
+//!   `schema`: what it is asked
 //! - `hands`: tools and permissions over the bus
 //! - `live`, `views`: runs as watchers see them
 //! - `settings`: what a person may choose
@@ -35,6 +36,7 @@ mod hands;
 mod history;
 mod journal;
 mod live;
+mod next_call;
 mod order;
 mod prompt;
 mod queue;

@@ -2,13 +2,16 @@
 //! for the list of tools it is given.
 
 use super::conversation::{self, Spoken};
+use super::history::Unread;
 use super::prompt;
-use hob_models::{Candidate, Profile, Prompt, ToolWord, price};
+use hob_models::{CONTEXT_TOKENS_ASSUMED, Candidate, Profile, Prompt, ToolWord, price};
 use hob_wire::rooms::agent::{Sampling, ToolChoice};
 use hob_wire::work::{Effect, ToolSpec};
 use hob_wire::{Part, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// Tokens an answer is reserved for when neither caller nor model says how long it may be.
 const OUTPUT_TOKENS: u64 = 8_192;
@@ -21,6 +24,8 @@ pub(crate) struct Request {
     /// Those of them that are the caller's own words.
     pub(crate) callers_system: Vec<String>,
     pub(crate) spoken: Vec<Spoken>,
+    /// What came before `spoken` and was not read.
+    pub(crate) unread: Unread,
     pub(crate) tools: Vec<ToolSpec>,
     /// Tools that are the caller's to run.
     pub(crate) client_tools: Vec<ToolWord>,
@@ -29,6 +34,8 @@ pub(crate) struct Request {
     pub(crate) options: Sampling,
     /// Whether thoughts may go back: only to the model that had them.
     pub(crate) keep_thoughts: bool,
+    /// Whether a model of unknown window is taken to have [`CONTEXT_TOKENS_ASSUMED`].
+    pub(crate) assume_window: bool,
     /// Less room than the window, after a provider found the conversation too long.
     pub(crate) room_cap: Option<u64>,
 }
@@ -37,11 +44,11 @@ pub(crate) struct Request {
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     pub(crate) candidate: Candidate,
-    pub(crate) prompt: Prompt,
+    /// Large and never changed, so it is shared.
+    pub(crate) prompt: Arc<Prompt>,
     /// What it may cost at the most; nothing when the price is not known.
     pub(crate) reserved: Option<u64>,
     pub(crate) input_tokens: u64,
-    pub(crate) turns_left_out: usize,
     /// Sentences about the prompt for the person.
     pub(crate) notes: Vec<String>,
     /// What repeating a call of each tool does.
@@ -65,7 +72,8 @@ impl Order {
         };
         let output_tokens = output_tokens(&prompt.options, facts.output_tokens);
         let fixed = candidate.count_prompt(&prompt);
-        let window = facts.context_tokens.map(|window| {
+        let assumed = request.assume_window.then_some(CONTEXT_TOKENS_ASSUMED);
+        let window = facts.context_tokens.or(assumed).map(|window| {
             // A small window is shared evenly; a large one leaves room for the longest answer.
             let answer = output_tokens.min(window / 4);
             window.saturating_sub(fixed).saturating_sub(answer)
@@ -77,8 +85,16 @@ impl Order {
         let weigh = |parts: &[Part]| candidate.count_tokens(parts);
         let fitted = conversation::fit(request.spoken, room, request.keep_thoughts, &weigh);
         prompt.messages = fitted.messages;
-        if fitted.turns_left_out > 0 && facts.profile.is_none() {
-            prompt.system.push(prompt::left_out(fitted.turns_left_out));
+        let left_out = LeftOut {
+            messages: request.unread.messages + fitted.messages_left_out,
+            or_more: request.unread.or_more,
+        };
+        let mut notes = Vec::new();
+        if left_out.messages > 0 {
+            notes.push(left_out.note(&candidate));
+            if facts.profile.is_none() {
+                prompt.system.push(prompt::left_out(&left_out.to_string()));
+            }
         }
         let input_tokens = candidate.count_prompt(&prompt);
         let worst = Usage {
@@ -89,10 +105,9 @@ impl Order {
         Order {
             reserved: facts.price.map(|price| price::cost(&price, &worst)),
             input_tokens,
-            turns_left_out: fitted.turns_left_out,
-            notes: Vec::new(),
+            notes,
             effects,
-            prompt,
+            prompt: Arc::new(prompt),
             candidate,
         }
     }
@@ -124,6 +139,53 @@ impl Request {
         let room = self.room_cap.unwrap_or(u64::MAX);
         self.room_cap = Some(room.min(profile.history_tokens));
     }
+}
+
+/// How the note about what was left out begins.
+const LEFT_OUT_BEGINS: &str = "The oldest messages of the conversation";
+
+/// Whether a note says anew what a former one said: each step leaves out a little more.
+pub(crate) fn replaces(note: &str, former: &str) -> bool {
+    note.starts_with(LEFT_OUT_BEGINS) && former.starts_with(LEFT_OUT_BEGINS)
+}
+
+/// The oldest messages of a conversation, which a model is not shown.
+#[derive(Clone, Copy, Debug)]
+struct LeftOut {
+    messages: u64,
+    /// More than these, which were not counted.
+    or_more: bool,
+}
+
+impl LeftOut {
+    /// The sentence for the person.
+    fn note(self, candidate: &Candidate) -> String {
+        let model = candidate.id();
+        let why = if candidate.facts().context_tokens.is_some() {
+            format!("it is longer than the window of {model}.")
+        } else {
+            format!(
+                "it is longer than the {CONTEXT_TOKENS_ASSUMED} tokens that {model} is taken to have room for. If its window is another, set context_tokens of its provider."
+            )
+        };
+        format!("{LEFT_OUT_BEGINS} ({self}) were left out: {why}")
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at_least = if self.or_more { "at least " } else { "" };
+        write!(f, "{at_least}{}", self.messages)
+    }
+}
+
+/// The most tokens of a conversation that this model can be shown, the rest of a prompt not counted.
+pub(crate) fn history_tokens_max(candidate: &Candidate, room_cap: Option<u64>) -> u64 {
+    let facts = candidate.facts();
+    let window = facts.context_tokens.unwrap_or(CONTEXT_TOKENS_ASSUMED);
+    let of_profile = facts.profile.map(|profile| profile.history_tokens);
+    let caps = room_cap.into_iter().chain(of_profile);
+    caps.fold(window, u64::min)
 }
 
 /// Whether this model is offered tools at all.

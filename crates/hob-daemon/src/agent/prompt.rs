@@ -103,13 +103,11 @@ impl Files {
     }
 }
 
-/// What is left of a conversation that was cut, for the model.
-pub(crate) fn left_out(turns: usize) -> String {
-    let turns = match turns {
-        1 => "The oldest turn of this conversation is".to_owned(),
-        turns => format!("The oldest {turns} turns of this conversation are"),
-    };
-    format!("{turns} left out, because it does not fit your window.")
+/// What is left of a conversation that was cut, for the model; `count` is how many messages are not.
+pub(crate) fn left_out(count: &str) -> String {
+    format!(
+        "The oldest messages of this conversation ({count}) are left out, because it does not fit your window."
+    )
 }
 
 fn describe(session: &Session, workspace: Option<&Path>) -> String {

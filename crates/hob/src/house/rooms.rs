@@ -72,6 +72,7 @@ impl House<'_> {
             let pump = hob_daemon::log::pump(lines, bus.emitter("log"));
             tasks.spawn_until_stop("log-lines", pump);
         }
+        tasks.spawn_until_stop("spare memory", crate::spare_memory::give_back());
         Ok(Kept {
             services,
             terminals,

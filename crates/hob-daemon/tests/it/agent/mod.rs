@@ -8,6 +8,7 @@ mod control;
 mod family;
 mod files;
 pub(crate) mod house;
+mod long_sessions;
 pub(crate) mod resume;
 mod services;
 mod tools;

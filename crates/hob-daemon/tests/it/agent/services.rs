@@ -156,3 +156,24 @@ async fn pictures_go_to_a_running_service_that_sees_unless_a_model_is_named() {
     assert_eq!(reply.response.as_deref(), Some("I read."));
     house.close().await;
 }
+
+#[tokio::test]
+async fn a_picture_that_is_no_longer_shown_chooses_no_model() {
+    let (text, sees) = (saying("I read."), saying("A cat."));
+    let folder = folder();
+    let small = format!("{}context_tokens = 4000\n", config(&text, ""));
+    let vlm = [(served("vlm", ServiceRole::Vlm), Some(&sees))];
+    let house = house(folder.path(), &small, &vlm);
+    house.run(seeing("chat:a", "What is this?")).await;
+    let reply = house.run(waiting("chat:a", "Which colour?")).await;
+    assert_eq!(reply.response.as_deref(), Some("A cat."));
+    for _ in 0..4 {
+        let words = format!("Go on. {}", "word ".repeat(1_000));
+        house.run(waiting("chat:a", &words)).await;
+    }
+    let reply = house.run(waiting("chat:a", "And now?")).await;
+    assert_eq!(reply.response.as_deref(), Some("I read."));
+    let last = text.asked().pop().expect("was asked");
+    assert!(last.messages.iter().all(|said| said.images.is_empty()));
+    house.close().await;
+}

@@ -24,6 +24,7 @@ mod peer;
 mod process;
 mod rig;
 mod services;
+mod soak;
 mod stress;
 mod supervision;
 mod terminal;
@@ -117,6 +118,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 96, test: "f96_what_would_run_again_by_itself", expects: "nothing persists without approval of that very call" },
     Fault { number: 97, test: "f97_webhooks_forged_and_replayed", expects: "a signed body counts once, whatever unsigned headers say" },
     Fault { number: 98, test: "f98_a_deputy_with_more_power_than_its_master", expects: "effective grant is the intersection; no words join a run that may do more" },
+    Fault { number: 100, test: "f100_soak", expects: "memory and descriptors stay flat, no ack is lost, no process is left" },
     Fault { number: 101, test: "f101_runs_killed_at_random_points", expects: "no lost step, no silent repeat, every run ends or asks" },
     Fault { number: 102, test: "f102_a_thousand_unfinished_runs_at_start", expects: "all go on by themselves, each once" },
     Fault { number: 103, test: "f103_reconnect_in_the_middle_of_an_answer", expects: "text so far, then the rest, no gap or repeat" },

@@ -178,7 +178,7 @@ impl Rig {
         words.extend(self.arguments.iter().cloned());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        self.dress(&mut command);
+        dress(&mut command, &self.home);
         command
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
@@ -189,24 +189,10 @@ impl Rig {
             .expect("the daemon's program starts")
     }
 
-    /// Gives a command this home and nothing else of hob's from the outer environment, except the
-    /// sabotage that `cargo xtask faults --break` asks for.
-    fn dress(&self, command: &mut Command) {
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if (text.starts_with("HOB_") || text.starts_with("PRYX_")) && text != "HOB_BREAK" {
-                command.env_remove(&name);
-            }
-        }
-        command
-            .env("HOB_HOME", &self.home)
-            .env("HOB_AUTOSTART", "0");
-    }
-
     /// Runs `hob` with these arguments on this home to its end.
     pub(crate) fn hob(&self, arguments: &[&str]) -> Ended {
         let mut command = Command::new(&self.binary);
-        self.dress(&mut command);
+        dress(&mut command, &self.home);
         let output = command.args(arguments).stdin(Stdio::null()).output();
         let output = output.expect("hob runs");
         Ended {
@@ -215,10 +201,20 @@ impl Rig {
         }
     }
 
+    /// Makes commands of `hob` on this home, also on other threads.
+    pub(crate) fn starter(&self) -> impl Fn() -> Command + Send + use<> {
+        let (binary, home) = (self.binary.clone(), self.home.clone());
+        move || {
+            let mut command = Command::new(&binary);
+            dress(&mut command, &home);
+            command
+        }
+    }
+
     /// Starts `hob` with these arguments on this home and lets it go on beside the test.
     pub(crate) fn begin_hob(&self, arguments: &[&str]) -> Spoken {
         let mut command = Command::new(&self.binary);
-        self.dress(&mut command);
+        dress(&mut command, &self.home);
         Spoken::start(command.args(arguments)).expect("hob starts")
     }
 
@@ -359,6 +355,18 @@ impl Rig {
             written => written.expect("the peak can be reset"),
         }
     }
+}
+
+/// Gives a command this home and nothing else of hob's from the outer environment, except the
+/// sabotage that `cargo xtask faults --break` asks for.
+fn dress(command: &mut Command, home: &Path) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if (text.starts_with("HOB_") || text.starts_with("PRYX_")) && text != "HOB_BREAK" {
+            command.env_remove(&name);
+        }
+    }
+    command.env("HOB_HOME", home).env("HOB_AUTOSTART", "0");
 }
 
 impl Drop for Rig {
