@@ -78,6 +78,8 @@ pub enum Event {
     MoneyAllowed { at: u64 },
     /// Somebody stops the run.
     Cancelled { at: u64 },
+    /// The daemon stops and leaves the run to its next start.
+    Left { at: u64 },
     /// The daemon was started again and takes the run up.
     Restarted { at: u64 },
     /// Time passed.
@@ -104,6 +106,7 @@ impl Event {
             | Event::OutOfMoney { at }
             | Event::MoneyAllowed { at }
             | Event::Cancelled { at }
+            | Event::Left { at }
             | Event::Restarted { at }
             | Event::Tick { at } => *at,
         }
