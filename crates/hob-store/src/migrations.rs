@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_schedule.sql"),
     include_str!("migrations/0009_terminals.sql"),
     include_str!("migrations/0010_authority.sql"),
+    include_str!("migrations/0011_steered_words.sql"),
 ];
 
 /// The schema this program writes.

@@ -48,11 +48,12 @@ pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble>
     }
     if gone.is_empty() {
         let task = take(batch, TASK, [run])?;
-        let mut delete = batch
-            .sql
-            .prepare_cached("DELETE FROM runs WHERE row_id = ?1")?;
-        delete.execute([run])?;
-        drop(delete);
+        for delete in [
+            "DELETE FROM steered_words WHERE run = ?1",
+            "DELETE FROM runs WHERE row_id = ?1",
+        ] {
+            batch.sql.prepare_cached(delete)?.execute([run])?;
+        }
         drop_blobs(batch, task)?;
     } else {
         drop_blobs(batch, gone)?;
