@@ -32,8 +32,17 @@ pub(crate) fn view(row: &RunRow, calls: Vec<CallView>) -> RunView {
 
 /// The view of a run nobody drives, its calls read from its journal.
 pub(crate) async fn from_store(kept: &Store, row: &RunRow) -> Result<RunView, StoreError> {
-    let story = replay(kept, row).await?;
-    let mut shown = view(row, story.calls);
+    let mut shown = match replay(kept, row).await {
+        Ok(story) => view(row, story.calls),
+        // The row alone says enough to stop the run, or to see how it ended.
+        Err(error @ (StoreError::Damaged { .. } | StoreError::Internal(_))) => {
+            let mut shown = view(row, Vec::new());
+            let note = format!("What the run had written cannot be read any more. {error}");
+            shown.notes.push(note);
+            shown
+        }
+        Err(error) => return Err(error),
+    };
     // It will be, but is not now.
     shown.running = false;
     Ok(shown)
