@@ -88,7 +88,10 @@ impl Pending {
     pub(crate) fn take_from_outside(&self) -> Vec<Waiting> {
         let mut state = self.state();
         let outside = |_: &u64, waiting: &mut Waiting| waiting.caller.home == Home::Outside;
-        let taken = state.waiting.extract_if(outside).map(|(_, waiting)| waiting);
+        let taken = state
+            .waiting
+            .extract_if(outside)
+            .map(|(_, waiting)| waiting);
         taken.collect()
     }
 

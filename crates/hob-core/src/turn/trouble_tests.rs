@@ -332,7 +332,15 @@ fn an_orderly_stop_is_no_try_in_vain_and_takes_none_of_the_runs_time() {
     // Many more than the restarts in vain that end a run, and years in all.
     for start in 1..=20 {
         let at = start * 1_000_000_000;
-        assert_eq!(feed(&mut turn, Event::Left { at: at - 999_999_999 }), []);
+        assert_eq!(
+            feed(
+                &mut turn,
+                Event::Left {
+                    at: at - 999_999_999
+                }
+            ),
+            []
+        );
         let effects = feed(&mut turn, Event::Restarted { at });
         assert!(
             matches!(effects[..], [Effect::CallModel { .. }]),
@@ -374,9 +382,21 @@ fn a_run_in_doubt_is_never_overdue() {
         at: 3,
     };
     feed(&mut turn, decided);
-    feed(&mut turn, Event::Begun { call: call(), at: 4 });
+    feed(
+        &mut turn,
+        Event::Begun {
+            call: call(),
+            at: 4,
+        },
+    );
     assert!(turn.is_overdue(5_000));
-    feed(&mut turn, Event::Unanswered { call: call(), at: 5 });
+    feed(
+        &mut turn,
+        Event::Unanswered {
+            call: call(),
+            at: 5,
+        },
+    );
     assert!(turn.waits_for_a_person());
     assert!(!turn.is_overdue(u64::MAX));
 }
