@@ -71,9 +71,16 @@ impl Caller {
             method,
             params,
             trace,
+            abandoned: waiter.abandoned(),
         };
         self.0.hub.request(&self.0.party, ask).await;
-        match waiter.answer().await {
+        let answer = tokio::select! {
+            biased;
+            answer = waiter.answer() => answer,
+            // The rooms answer nobody any more.
+            () = self.0.hub.tasks.stopping() => None,
+        };
+        match answer {
             Some(answer) => read_answer(answer),
             None if waiters.closed() == Some(Closed::Revoked) => {
                 let message = "the credential was revoked";

@@ -9,6 +9,7 @@ use hob_wire::frame::{self, EventHead, Place, RequestHead};
 use hob_wire::limits::{FRAME_BYTES_MAX, NAME_BYTES_MAX};
 use hob_wire::rooms::gateway::{GapRange, GapReason};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// The longest envelope: four names, each byte of which may be escaped to six, and the rest.
 const ENVELOPE_BYTES_MAX: usize = 4 * 6 * NAME_BYTES_MAX + 256;
@@ -36,6 +37,8 @@ pub(crate) struct Request {
     pub(crate) params: Option<Bytes>,
     pub(crate) trace: Arc<str>,
     pub(crate) caller: Arc<Party>,
+    /// Cancelled when nobody waits for the answer any more.
+    pub(crate) abandoned: CancellationToken,
 }
 
 impl Delivery {

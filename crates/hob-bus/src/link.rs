@@ -113,6 +113,7 @@ impl Link {
             method: &request.method,
             params: request.params.map(|params| keep(frame, params)),
             trace: request.trace.as_deref(),
+            abandoned: self.party.gone.clone(),
         };
         self.hub.request(&self.party, ask).await;
     }

@@ -11,6 +11,7 @@ use crate::waiters::Waiters;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio_util::sync::CancellationToken;
 
 #[derive(Debug)]
 pub(crate) struct Party {
@@ -23,6 +24,8 @@ pub(crate) struct Party {
     pub(crate) pending: Pending,
     /// Requests made by this party and not yet answered.
     unanswered: AtomicUsize,
+    /// Cancelled when this party is closed.
+    pub(crate) gone: CancellationToken,
     /// What it registered, if it is a service. Written by the registry only.
     pub(crate) offer: ArcSwapOption<Offer>,
     /// What it subscribed to. Written by the pump only.
@@ -56,6 +59,7 @@ impl Party {
             mailbox,
             pending: Pending::default(),
             unanswered: AtomicUsize::new(0),
+            gone: CancellationToken::new(),
             offer: ArcSwapOption::empty(),
             filters: ArcSwap::default(),
             connected_at: now_ms,
@@ -86,10 +90,12 @@ impl Party {
 
     /// Accepts nothing more; false if it was closed before.
     pub(crate) fn close(&self, reason: Closed) -> bool {
-        match &self.mailbox {
+        let first = match &self.mailbox {
             Mailbox::Outbox(outbox) => outbox.close(reason),
             Mailbox::Waiters(waiters) => waiters.close(reason),
-        }
+        };
+        self.gone.cancel();
+        first
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Requests a link has been given and has not answered. Each has an id that means something only
 //! on that link, so nobody else can answer it and equal ids of two callers never meet.
 
-use crate::party::Party;
+use crate::party::{Home, Party};
 use crate::routes::MethodInfo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,6 +82,17 @@ impl Pending {
         let left = state.waiting.values().map(|waiting| waiting.deadline_ms);
         state.earliest_ms = left.min().unwrap_or(u64::MAX);
         expired
+    }
+
+    /// Takes the requests of callers from outside.
+    pub(crate) fn take_from_outside(&self) -> Vec<Waiting> {
+        let mut state = self.state();
+        let outside = |_: &u64, waiting: &mut Waiting| waiting.caller.home == Home::Outside;
+        let taken = state
+            .waiting
+            .extract_if(outside)
+            .map(|(_, waiting)| waiting);
+        taken.collect()
     }
 
     /// Accepts no more and takes all that wait.

@@ -9,6 +9,7 @@ use hob_wire::{ErrorCode, EventSpec, Method, MethodSpec, Scopes, Topic, WireErro
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// Handlers of one room at work at once, unless told otherwise.
 const CONCURRENCY: usize = 64;
@@ -24,6 +25,9 @@ pub struct Call {
     pub trace: Arc<str>,
     /// The caller's connection.
     pub connection: u64,
+    /// Cancelled when nobody waits for the answer any more: the caller's connection is closed, or
+    /// it gave up this call. A handler of a long method ends then.
+    pub abandoned: CancellationToken,
 }
 
 /// An event as a room receives it.

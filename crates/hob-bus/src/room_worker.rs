@@ -72,6 +72,7 @@ impl RoomWorker {
             scopes: caller.peer.scopes.clone(),
             trace: Arc::clone(&request.trace),
             connection: caller.id,
+            abandoned: request.abandoned.clone(),
         };
         match caught(handler(call, request.params.clone())).await {
             Ok(outcome) => outcome,

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use hob_wire::{ErrorCode, WireError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tokio_util::sync::CancellationToken;
 
 /// How long a caller should wait before asking a busy service again.
 const BUSY_RETRY_MS: u64 = 250;
@@ -29,6 +30,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Option<Bytes>,
     pub(crate) trace: Option<&'a str>,
+    /// Cancelled when nobody waits for the answer any more.
+    pub(crate) abandoned: CancellationToken,
 }
 
 impl Hub {
@@ -50,10 +53,10 @@ impl Hub {
             method: destination.method,
             trace,
             started_us: now_us,
-            deadline_ms: (now_us / 1_000).saturating_add(self.limits.request_timeout_ms()),
+            deadline_ms: self.deadline_ms(destination.owner.as_deref(), now_us / 1_000),
         };
         match destination.owner {
-            Some(owner) => self.forward(&owner, waiting, ask.params),
+            Some(owner) => self.forward(&owner, waiting, ask.params, ask.abandoned),
             None => gateway_methods::serve(self, waiting, ask.params).await,
         }
     }
@@ -141,7 +144,22 @@ impl Hub {
         })
     }
 
-    fn forward(&self, owner: &Arc<Party>, waiting: Waiting, params: Option<Bytes>) {
+    /// When silence becomes a timeout. Only a service in another process may fall silent: a room
+    /// ends by its own budget, and some of its methods take hours.
+    fn deadline_ms(&self, owner: Option<&Party>, now_ms: u64) -> u64 {
+        match owner.map(|owner| owner.home) {
+            Some(Home::Outside) => now_ms.saturating_add(self.limits.request_timeout_ms()),
+            Some(Home::Inside) | None => u64::MAX,
+        }
+    }
+
+    fn forward(
+        &self,
+        owner: &Arc<Party>,
+        waiting: Waiting,
+        params: Option<Bytes>,
+        abandoned: CancellationToken,
+    ) {
         let caller = Arc::clone(&waiting.caller);
         if !caller.begin_request(self.limits.pending_requests_max) {
             let message = "too many requests of this connection wait for an answer";
@@ -163,6 +181,7 @@ impl Hub {
             trace,
             caller,
             method: Arc::clone(&method),
+            abandoned,
         }));
         if let Err(refused) = pushed
             // Whoever closes the link meanwhile takes the request out and answers it.

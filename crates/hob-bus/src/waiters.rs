@@ -7,6 +7,7 @@ use crate::peer::Closed;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
@@ -27,6 +28,8 @@ pub(crate) struct Waiter<'a> {
     waiters: &'a Waiters,
     id: u64,
     answer: oneshot::Receiver<Answer>,
+    /// Tells whoever works on the call that it was dropped.
+    abandons: DropGuard,
 }
 
 impl Waiters {
@@ -44,6 +47,7 @@ impl Waiters {
             waiters: self,
             id,
             answer,
+            abandons: CancellationToken::new().drop_guard(),
         }
     }
 
@@ -77,6 +81,11 @@ impl Waiters {
 impl Waiter<'_> {
     pub(crate) fn id(&self) -> String {
         self.id.to_string()
+    }
+
+    /// Cancelled when this waiter is dropped.
+    pub(crate) fn abandoned(&self) -> CancellationToken {
+        self.abandons.token().clone()
     }
 
     /// The answer; none when the caller was closed first.

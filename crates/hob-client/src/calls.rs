@@ -16,6 +16,7 @@ use bytes::Bytes;
 use hob_kit::tasks::Tasks;
 use hob_wire::frame::{self, Envelope};
 use hob_wire::limits::{OUTBOX_BYTES_MAX, PENDING_REQUESTS_MAX, REQUEST_TIMEOUT_MS};
+use hob_wire::rooms::{agent, cron, service, terminal, tool};
 use hob_wire::{Effect, Method, catalog};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,6 +32,19 @@ const REPEATS_MAX: usize = 20;
 /// How long a caller waits unless it says otherwise: a little longer than the router, whose
 /// answer says more.
 const CALL_TIMEOUT: Duration = Duration::from_millis(REQUEST_TIMEOUT_MS + 10_000);
+/// Methods that take as long as their work: they end by their own budget, or when the connection
+/// does.
+const LONG_METHODS: &[&str] = &[
+    agent::Chat::SPEC.name,
+    agent::Run::SPEC.name,
+    agent::Wait::SPEC.name,
+    tool::Execute::SPEC.name,
+    service::Start::SPEC.name,
+    service::Restart::SPEC.name,
+    service::Install::SPEC.name,
+    cron::Run::SPEC.name,
+    terminal::Execute::SPEC.name,
+];
 
 /// A connection for calls; cheap to clone.
 #[derive(Clone, Debug)]
@@ -76,20 +90,13 @@ pub struct ConnectOptions {
 }
 
 /// How to make one call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CallOptions<'a> {
-    pub timeout: Duration,
+    /// How long to wait; when missing, a little longer than the router does, and without end for a
+    /// method that is long by nature.
+    pub timeout: Option<Duration>,
     /// Ties this call to others in `hob trace`.
     pub trace: Option<&'a str>,
-}
-
-impl Default for CallOptions<'_> {
-    fn default() -> Self {
-        CallOptions {
-            timeout: CALL_TIMEOUT,
-            trace: None,
-        }
-    }
 }
 
 impl Client {
@@ -165,11 +172,12 @@ impl Client {
             sent.map_err(|_| ClientError::Closed)?;
             answer.await.map_err(|_| ClientError::Closed)?
         };
-        let waited = tokio::time::timeout(options.timeout, called).await;
+        let timeout = options.timeout.unwrap_or_else(|| usual_timeout(method));
+        let waited = tokio::time::timeout(timeout, called).await;
         waited.unwrap_or_else(|_| {
             Err(ClientError::TimedOut {
                 method: method.to_owned(),
-                after_ms: u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
+                after_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
                 repeatable,
             })
         })
@@ -345,4 +353,11 @@ impl Owner {
             drop(command.reply.send(Err(error.clone())));
         }
     }
+}
+
+fn usual_timeout(method: &str) -> Duration {
+    if LONG_METHODS.contains(&method) {
+        return Duration::MAX;
+    }
+    CALL_TIMEOUT
 }

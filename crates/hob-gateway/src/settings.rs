@@ -98,7 +98,7 @@ pub const KEYS: &[Key] = &[
             max_ms: 86_400_000,
         },
         "300s",
-        "How long a service may stay silent before its caller gets TIMEOUT.",
+        "How long a service in another process may stay silent before its caller gets TIMEOUT. hob's own services end by their own budgets.",
     )
     .live(),
     Key::new(

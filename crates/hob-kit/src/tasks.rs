@@ -1,5 +1,9 @@
 //! The one door through which tasks are spawned: named, counted, cancelled together, awaited at
 //! shutdown. A task that panics is reported by name and takes nothing else with it.
+//!
+//! A group ends in two stages: it drains (nothing new begins, what is under way may end), then it
+//! stops. Invariant: a group that stops has drained before, so whoever finds a failure and no
+//! drain knows that the end of the group did not cause it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,6 +16,7 @@ use tokio_util::task::TaskTracker;
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
+    drain: CancellationToken,
     stop: CancellationToken,
     panics: Arc<AtomicU64>,
 }
@@ -49,6 +54,8 @@ impl Tasks {
         let stop = self.stop.clone();
         self.spawn(name, async move {
             tokio::select! {
+                // The stop first: what fails because of it is never taken for an outcome.
+                biased;
                 () = stop.cancelled() => {}
                 () = work => {}
             }
@@ -64,6 +71,22 @@ impl Tasks {
         self.stop.is_cancelled()
     }
 
+    /// Whether the end of the group has begun: nothing new is started, and a failure from now on
+    /// may come from the end itself.
+    pub fn is_draining(&self) -> bool {
+        self.drain.is_cancelled()
+    }
+
+    /// A token that is cancelled when the group begins to drain.
+    pub fn drain_token(&self) -> CancellationToken {
+        self.drain.clone()
+    }
+
+    /// Tells every task that nothing new is to begin. Called before anything is closed.
+    pub fn begin_drain(&self) {
+        self.drain.cancel();
+    }
+
     /// A token that is cancelled when the group stops; children of it may be cancelled alone.
     pub fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
@@ -71,6 +94,7 @@ impl Tasks {
 
     /// Tells every task to stop.
     pub fn stop(&self) {
+        self.begin_drain();
         self.stop.cancel();
     }
 

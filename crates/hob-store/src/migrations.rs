@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_log_starts.sql"),
     include_str!("migrations/0012_outcomes.sql"),
     include_str!("migrations/0013_checksums.sql"),
+    include_str!("migrations/0014_steered_words.sql"),
 ];
 
 /// The schema this program writes.

@@ -285,6 +285,8 @@ impl House<'_> {
 
     /// Refuses new work, lets what is under way finish, and closes the store.
     async fn stop(&self, gateway: &Gateway, bus: &Bus, groups: &Groups, kept: Option<&Kept>) {
+        // First of all: what fails from now on may fail because of the stop.
+        groups.rooms.begin_drain();
         gateway.stop_accepting();
         if let Some(kept) = kept {
             kept.services.leave();

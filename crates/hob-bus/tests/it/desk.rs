@@ -22,6 +22,7 @@ pub(crate) struct Desk {
     pub(crate) bus: Bus,
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) clock: Clock,
+    pub(crate) tasks: Tasks,
 }
 
 impl Desk {
@@ -37,16 +38,22 @@ impl Desk {
     fn on(log: MemoryLog, inbox: PublisherInbox, limits: BusLimits) -> Self {
         let log = Arc::new(log);
         let clock = Clock::manual(1_000_000);
+        let tasks = Tasks::new();
         let bus = Bus::new(BusParts {
             log: log.clone(),
             inbox,
             clock: clock.clone(),
             dice: Dice::seeded(7),
-            tasks: Tasks::new(),
+            tasks: tasks.clone(),
             limits,
             version: "test".into(),
         });
-        Desk { bus, log, clock }
+        Desk {
+            bus,
+            log,
+            clock,
+            tasks,
+        }
     }
 
     /// The same log under a new bus, as after a restart.

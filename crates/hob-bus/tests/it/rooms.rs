@@ -399,3 +399,86 @@ async fn requests_are_taken_up_in_the_order_they_came() {
     }
     assert_eq!(*begun.lock().expect("no panic"), sent);
 }
+
+/// A room whose answers wait until they are let go, and which notes who gave up.
+fn patient(go: &Arc<tokio::sync::Notify>, abandoned: &Arc<AtomicUsize>) -> Room {
+    let (go, abandoned) = (Arc::clone(go), Arc::clone(abandoned));
+    Room::new("config").method::<config::Get, _, _>(move |call, _| {
+        let (go, abandoned) = (Arc::clone(&go), Arc::clone(&abandoned));
+        async move {
+            tokio::select! {
+                () = go.notified() => {}
+                () = call.abandoned.cancelled() => {
+                    abandoned.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+            Ok(config::Settings { settings: vec![] })
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_room_may_take_as_long_as_it_needs() {
+    let desk = Desk::new();
+    let (go, abandoned) = (Arc::default(), Arc::default());
+    desk.bus.serve(patient(&go, &abandoned)).expect("served");
+    desk.bus.limits().set_request_timeout_ms(50);
+    let mut wire = desk.owner();
+    let id = wire.ask("config.get", json!({})).await;
+    until(|| desk.bus.counters().pending_requests == 1).await;
+    desk.clock.advance(86_400_000);
+    // Two looks of whoever ends silence.
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert!(wire.is_silent().await, "no timeout");
+    go.notify_one();
+    assert_eq!(code(&wire.answer_to(&id).await), "OK");
+}
+
+#[tokio::test]
+async fn a_handler_is_told_when_nobody_waits_any_more() {
+    let desk = Desk::new();
+    let (go, abandoned): (Arc<tokio::sync::Notify>, Arc<AtomicUsize>) = Default::default();
+    desk.bus.serve(patient(&go, &abandoned)).expect("served");
+    let waiting = || desk.bus.counters().pending_requests;
+    let told = || abandoned.load(Ordering::SeqCst);
+    // A connection that closes.
+    let mut wire = desk.owner();
+    wire.ask("config.get", json!({})).await;
+    until(|| waiting() == 1).await;
+    drop(wire);
+    until(|| told() == 1 && waiting() == 0).await;
+    // A call inside the house that is dropped, beside one that is not.
+    let caller = desk.bus.caller("test");
+    let params = get(None);
+    {
+        let kept = caller.call::<config::Get>(&params);
+        let dropped = caller.call::<config::Get>(&params);
+        tokio::pin!(kept);
+        {
+            tokio::pin!(dropped);
+            tokio::select! {
+                biased;
+                _ = &mut kept => panic!("waits"),
+                _ = &mut dropped => panic!("waits"),
+                () = until(|| waiting() == 2) => {}
+            }
+        }
+        until(|| told() == 2 && waiting() == 1).await;
+        go.notify_one();
+        kept.await.expect("is answered");
+    }
+    // A caller that acts for a peer and is dropped with its call.
+    let peer = Peer {
+        name: "page".into(),
+        surface: "http",
+        principal: "page".into(),
+        scopes: Scopes::owner(),
+    };
+    let page = desk.bus.caller_as(peer).expect("room");
+    tokio::select! {
+        _ = page.call::<config::Get>(&params) => panic!("waits"),
+        () = until(|| waiting() == 1) => {}
+    }
+    drop(page);
+    until(|| told() == 3 && waiting() == 0).await;
+}

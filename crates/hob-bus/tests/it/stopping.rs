@@ -1,10 +1,13 @@
 //! Stopping: nothing new, what is under way first, everyone told.
 
 use crate::desk::{Desk, Wire, code};
-use hob_bus::{Closed, Peer};
+use hob_bus::{Closed, Peer, Room};
+use hob_wire::rooms::config;
 use hob_wire::{ErrorCode, Scopes};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Waits until the bus refuses what is new.
 async fn refusing(desk: &Desk) {
@@ -67,4 +70,51 @@ async fn a_peer_that_reads_nothing_does_not_hold_the_stop() {
     assert!(!desk.bus.drain(Duration::from_millis(200)).await);
     assert_eq!(sleeper.closed().await, Closed::ShuttingDown);
     assert_eq!(sleeper.rest().await.len(), 1);
+}
+
+#[tokio::test]
+async fn rooms_serve_each_other_until_their_tasks_stop() {
+    let desk = Desk::new();
+    let go = Arc::new(Notify::new());
+    let waits = Arc::clone(&go);
+    let room = Room::new("config").method::<config::Get, _, _>(move |_, params| {
+        let waits = Arc::clone(&waits);
+        async move {
+            if params.key.is_some() {
+                waits.notified().await;
+            }
+            Ok(config::Settings { settings: vec![] })
+        }
+    });
+    desk.bus.serve(room).expect("served");
+    let inside = desk.bus.caller("another room");
+    let slow = config::GetParams {
+        key: Some("slow".to_owned()),
+    };
+    let mut outside = desk.owner();
+    let asked = outside.ask("config.get", json!({ "key": "slow" })).await;
+    let told = async {
+        let answer = outside.answer_to(&asked).await;
+        assert_eq!(code(&answer), "SERVICE_UNAVAILABLE");
+        assert_eq!(outside.closed().await, Closed::ShuttingDown);
+    };
+    let stop = async {
+        desk.bus.drain(Duration::from_millis(400)).await;
+        // What is asked now is answered too.
+        let quick = config::GetParams { key: None };
+        let quick = inside.call::<config::Get>(&quick).await;
+        quick.expect("the rooms go on");
+        go.notify_waiters();
+    };
+    let (answer, (), ()) = tokio::join!(inside.call::<config::Get>(&slow), told, stop);
+    answer.expect("no answer is made of the stop");
+    // At the very end nobody is left hanging.
+    let (answer, ()) = tokio::join!(inside.call::<config::Get>(&slow), async {
+        tokio::task::yield_now().await;
+        desk.tasks.stop();
+    });
+    assert_eq!(
+        answer.expect_err("nobody serves").code,
+        ErrorCode::ServiceUnavailable
+    );
 }

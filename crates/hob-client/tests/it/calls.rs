@@ -123,7 +123,7 @@ async fn a_call_made_while_the_daemon_is_away_waits_for_it() {
 async fn a_silent_method_times_out_and_the_connection_goes_on() {
     let (_daemon, client, mut peer) = connected().await;
     let options = CallOptions {
-        timeout: Duration::from_millis(50),
+        timeout: Some(Duration::from_millis(50)),
         ..CallOptions::default()
     };
     let error = client.call_raw("a.slow", None, options).await.err();

@@ -24,8 +24,12 @@ pub struct Turn {
     steered: bool,
     /// The model was told that its answer does not fit.
     told_misfit: bool,
-    /// Since when a person is asked; the time until the answer is not the run's.
+    /// Since when a person is asked, or the daemon is down after an orderly stop; the time until
+    /// it goes on is not the run's.
     waiting_since: Option<u64>,
+    /// An orderly stop left the run, and no start has taken it up yet.
+    #[serde(default)]
+    left: bool,
 }
 
 /// What the run is waiting for.
@@ -61,6 +65,7 @@ impl Turn {
             steered: false,
             told_misfit: false,
             waiting_since: None,
+            left: false,
         }
     }
 
@@ -101,7 +106,8 @@ impl Turn {
             self.began_at = self.began_at.saturating_add(at.saturating_sub(since));
         }
         self.take(event, out);
-        self.waiting_since = self.waits_for_a_person().then_some(at);
+        let waits = self.left || self.waits_for_a_person();
+        self.waiting_since = waits.then_some(at);
     }
 
     fn take(&mut self, event: Event, out: &mut Vec<Effect>) {
@@ -148,6 +154,7 @@ impl Turn {
             | Event::MoneyAllowed { .. }
             | Event::Unaffordable { .. } => {}
             Event::Cancelled { .. } => self.stop(Cause::Aborted, out),
+            Event::Left { .. } => self.left = self.phase != Phase::Queued,
             Event::Restarted { at } => self.restarted(at, out),
             Event::Tick { at } => self.tick(at, out),
         }
@@ -303,11 +310,13 @@ impl Turn {
     }
 
     fn restarted(&mut self, at: u64, out: &mut Vec<Effect>) {
+        let was_left = std::mem::take(&mut self.left);
         if self.phase == Phase::Queued {
             return;
         }
-        // Taking up a question again tries nothing, so it is no try in vain.
-        if !self.only_waits_for_a_person() {
+        // Taking up a question again tries nothing, so it is no try in vain. Nor is an orderly stop
+        // the run's fault.
+        if !was_left && !self.only_waits_for_a_person() {
             if self.resumes >= self.limits.resumes {
                 return self.finish(Cause::Parked, out);
             }
@@ -324,20 +333,28 @@ impl Turn {
         }
     }
 
-    /// A question to a person does not expire with the run's wall time while the house is down.
-    fn waits_for_a_person(&self) -> bool {
+    /// Whether the run's wall time is used up and nobody's answer is waited for: the run ends with
+    /// the next tick.
+    pub fn is_overdue(&self, at: u64) -> bool {
+        let working = matches!(self.phase, Phase::Model | Phase::Tools { .. });
+        working && at >= self.deadline_at() && !self.waits_for_a_person()
+    }
+
+    /// Whether a person is asked about money or a call in doubt. The run's wall time does not pass
+    /// meanwhile.
+    pub fn waits_for_a_person(&self) -> bool {
         let in_doubt = |call: &Call| call.state == CallState::InDoubt;
         self.phase == Phase::Paused || self.calls().iter().any(in_doubt)
     }
 
-    fn only_waits_for_a_person(&self) -> bool {
+    /// Whether nothing of the run is at work until a person answers.
+    pub fn only_waits_for_a_person(&self) -> bool {
         let idle = |call: &Call| call.state == CallState::InDoubt || call.is_settled();
         self.waits_for_a_person() && self.calls().iter().all(idle)
     }
 
     fn tick(&mut self, at: u64, out: &mut Vec<Effect>) {
-        let working = matches!(self.phase, Phase::Model | Phase::Tools { .. });
-        if working && at >= self.deadline_at() && !self.waits_for_a_person() {
+        if self.is_overdue(at) {
             self.stop(Cause::TimeLimit, out);
         }
     }

@@ -81,6 +81,8 @@ pub enum Event {
     Unaffordable { at: u64 },
     /// Somebody stops the run.
     Cancelled { at: u64 },
+    /// The daemon stops and leaves the run to its next start.
+    Left { at: u64 },
     /// The daemon was started again and takes the run up.
     Restarted { at: u64 },
     /// Time passed.
@@ -108,6 +110,7 @@ impl Event {
             | Event::MoneyAllowed { at }
             | Event::Unaffordable { at }
             | Event::Cancelled { at }
+            | Event::Left { at }
             | Event::Restarted { at }
             | Event::Tick { at } => *at,
         }

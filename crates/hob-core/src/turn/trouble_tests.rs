@@ -321,3 +321,82 @@ fn the_time_a_person_takes_is_not_the_runs() {
     };
     assert_eq!(feed(&mut turn, resolved), [call_model(2, 1)]);
 }
+
+#[test]
+fn an_orderly_stop_is_no_try_in_vain_and_takes_none_of_the_runs_time() {
+    let limits = Limits {
+        wall_ms: 1_000,
+        ..Limits::DEFAULT
+    };
+    let mut turn = begun(limits);
+    // Many more than the restarts in vain that end a run, and years in all.
+    for start in 1..=20 {
+        let at = start * 1_000_000_000;
+        assert_eq!(
+            feed(
+                &mut turn,
+                Event::Left {
+                    at: at - 999_999_999
+                }
+            ),
+            []
+        );
+        let effects = feed(&mut turn, Event::Restarted { at });
+        assert!(
+            matches!(effects[..], [Effect::CallModel { .. }]),
+            "{start}: {effects:?}"
+        );
+    }
+    // What came before the stops still counts: the run has used up 20 of its 1,000 ms.
+    let restarted_at = 20_000_000_000;
+    assert!(!turn.is_overdue(restarted_at + 900));
+    assert!(turn.is_overdue(restarted_at + 1_000));
+}
+
+#[test]
+fn a_crash_after_an_orderly_stop_counts() {
+    let mut turn = begun(Limits::DEFAULT);
+    feed(&mut turn, Event::Left { at: 2 });
+    feed(&mut turn, Event::Restarted { at: 3 });
+    for _ in 0..Limits::DEFAULT.resumes {
+        feed(&mut turn, Event::Restarted { at: 4 });
+    }
+    let parked = Effect::Finish {
+        cause: Cause::Parked,
+    };
+    assert_eq!(feed(&mut turn, Event::Restarted { at: 5 }), [parked]);
+}
+
+#[test]
+fn a_run_in_doubt_is_never_overdue() {
+    let limits = Limits {
+        wall_ms: 1_000,
+        ..Limits::DEFAULT
+    };
+    let mut turn = begun(limits);
+    feed(&mut turn, answer(&[("a", EffectClass::Opaque)], false));
+    let call = || "a".to_owned();
+    let decided = Event::Decided {
+        call: call(),
+        allowed: true,
+        at: 3,
+    };
+    feed(&mut turn, decided);
+    feed(
+        &mut turn,
+        Event::Begun {
+            call: call(),
+            at: 4,
+        },
+    );
+    assert!(turn.is_overdue(5_000));
+    feed(
+        &mut turn,
+        Event::Unanswered {
+            call: call(),
+            at: 5,
+        },
+    );
+    assert!(turn.waits_for_a_person());
+    assert!(!turn.is_overdue(u64::MAX));
+}

@@ -29,6 +29,8 @@ const WRITE_WAIT_MAX: Duration = Duration::from_secs(5);
 impl Driver {
     /// Takes what a draft says: writes it with everything it means, then carries it out.
     pub(super) async fn advance(&mut self, mut draft: Draft) -> Result<(), StoreError> {
+        // Looked at once, so that one write is wholly before or wholly after the stop began.
+        let draining = self.is_draining();
         let mut story = self.story.clone();
         let mut effects = Vec::new();
         let mut cause_of_call = None;
@@ -46,35 +48,56 @@ impl Driver {
                 draft.entries.push(entry);
             }
         }
-        self.begin_calls(&mut story, &effects, &mut draft);
-        draft.tell_model(&self.story, &story);
-        let mut order = None;
-        if let Some(index) = cause_of_call.filter(|_| *story.turn.phase() == Phase::Model) {
-            match self.order(&story, &draft.messages).await? {
-                Ok(made) => {
-                    let with = &mut draft.entries[index].with;
-                    with.reserved = made.reserved;
-                    with.asks = Some(made.candidate.id());
-                    story.reserved = made.reserved;
-                    story.model = Some(made.candidate.id());
-                    draft.notes.extend(made.notes.iter().cloned());
-                    order = Some(made);
-                }
-                Err(reason) => {
-                    let at = self.at();
-                    draft.take(&mut story, Entry::new(Event::ModelFailed { at }));
-                    draft.message = Some(reason);
-                }
-            }
+        if !draining {
+            self.begin_calls(&mut story, &effects, &mut draft);
         }
+        draft.tell_model(&self.story, &story);
+        let mut order = match cause_of_call.filter(|_| *story.turn.phase() == Phase::Model) {
+            Some(index) if draining => {
+                leave_unasked(index, &mut draft, &mut story);
+                None
+            }
+            Some(index) => self.prepare_call(index, &mut draft, &mut story).await?,
+            None => None,
+        };
         let begun = draft.begun();
         self.commit(draft, &mut story, &mut order).await?;
         self.story = story;
         for call in begun {
             self.run_or_ask(call);
         }
-        self.carry_out(effects, order.is_some());
+        // What was begun on disk is begun; nothing else is, once hob stops.
+        self.carry_out(if draining { Vec::new() } else { effects }, order.is_some());
         Ok(())
+    }
+
+    /// Prepares the model call that the entry at `index` leads to. One that cannot be made ends the
+    /// run; while hob stops it is left to the next start.
+    async fn prepare_call(
+        &mut self,
+        index: usize,
+        draft: &mut Draft,
+        story: &mut Story,
+    ) -> Result<Option<Order>, StoreError> {
+        match self.order(story, &draft.messages).await? {
+            Ok(made) => {
+                let with = &mut draft.entries[index].with;
+                with.reserved = made.reserved;
+                with.asks = Some(made.candidate.id());
+                story.reserved = made.reserved;
+                story.model = Some(made.candidate.id());
+                draft.notes.extend(made.notes.iter().cloned());
+                return Ok(Some(made));
+            }
+            // What failed may have failed because of the stop.
+            Err(_) if self.is_draining() => leave_unasked(index, draft, story),
+            Err(reason) => {
+                let at = self.at();
+                draft.take(story, Entry::new(Event::ModelFailed { at }));
+                draft.message = Some(reason);
+            }
+        }
+        Ok(None)
     }
 
     /// Writes a draft; if a ceiling forbids its model call, writes that the run is paused, or that
@@ -114,7 +137,7 @@ impl Driver {
         self.write(&draft, story, None).await
     }
 
-    async fn write(
+    pub(super) async fn write(
         &mut self,
         draft: &Draft,
         story: &Story,
@@ -142,6 +165,7 @@ impl Driver {
                 ceilings: story.ceilings(self.shared.ceilings()),
             }),
             events: draft.events,
+            steer_keys: draft.entries.iter().filter_map(Entry::steer_key).collect(),
             ..StepWrite::new(self.row.id, self.index, summary.clone())
         };
         let written = write_patiently(&self.shared, write).await?;
@@ -300,6 +324,13 @@ async fn write_patiently(shared: &Shared, write: StepWrite) -> Result<Written, S
             () = tokio::time::sleep(wait) => wait = (wait * 2).min(WRITE_WAIT_MAX),
         }
     }
+}
+
+/// Leaves the model call that the entry at `index` leads to for the next start: nothing is reserved
+/// and nothing is sent.
+fn leave_unasked(index: usize, draft: &mut Draft, story: &mut Story) {
+    draft.entries[index].with.unasked = true;
+    story.unasked = true;
 }
 
 fn calls_model(effect: &Effect) -> bool {

@@ -40,6 +40,8 @@ impl Driver {
         };
         let draft = match answer {
             Ok(reply) => self.reply(&call, reply),
+            // The next start asks again.
+            Err(_) if self.is_draining() => return Ok(()),
             Err(error) => self.failure(&call, &error),
         };
         self.advance(draft).await
@@ -218,7 +220,11 @@ impl Driver {
         let mut draft = Draft::default();
         let mut next = Some(first);
         while let Some(done) = next {
-            self.note(done, &mut draft);
+            if self.may_come_from_stop(&done) {
+                self.leave_to_next_start(&done);
+            } else {
+                self.note(done, &mut draft);
+            }
             next = self.work.next().now_or_never().flatten();
         }
         if draft.entries.is_empty() {
@@ -263,6 +269,8 @@ impl Driver {
                 };
                 entries.push(Entry::with(decided(call, true, at), with));
             }
+            // Nothing begins any more; the next start asks again, and has this yes.
+            (Asked::Allowed { .. }, Some(CallState::Allowed)) if self.is_draining() => {}
             (Asked::Allowed { ticket, .. }, Some(CallState::Allowed)) => {
                 self.tickets.insert(call.clone(), ticket);
                 entries.push(Entry::new(Event::Begun { call, at }));
@@ -271,7 +279,10 @@ impl Driver {
                 self.tickets.insert(call.clone(), ticket);
                 self.run_or_ask(call);
             }
-            (Asked::Denied(denial), Some(CallState::Asked | CallState::Allowed)) => {
+            (
+                Asked::Denied(denial) | Asked::Unreachable(denial),
+                Some(CallState::Asked | CallState::Allowed),
+            ) => {
                 let mut with = with_result(told(&call, denial.reason.as_str(), true));
                 with.denial = Some(*denial);
                 entries.push(Entry::with(decided(call, false, at), with));
@@ -280,7 +291,7 @@ impl Driver {
                 let with = with_result(told(&call, reason, true));
                 entries.push(Entry::with(decided(call, false, at), with));
             }
-            (Asked::Denied(denial), Some(CallState::Begun)) => {
+            (Asked::Denied(denial) | Asked::Unreachable(denial), Some(CallState::Begun)) => {
                 let reason = denial.reason;
                 let text = format!("It was begun before a restart and not repeated: {reason}");
                 entries.push(done(told(&call, text, true), at));

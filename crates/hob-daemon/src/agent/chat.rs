@@ -3,22 +3,20 @@
 //!
 //! Invariants: every model call is in the ledger, reserved before (one that costs nothing, while it
 //! is made) and settled or marked unknown after; a call of a client's tool ends the answer;
-//! stopping reaches the provider at once.
+//! stopping reaches the provider and the tools at once, and a caller that leaves stops it.
 
 use super::advance::add_cost;
 use super::answers::text_of;
 use super::authority;
 use super::conversation::Spoken;
-use super::hands::{Asked, Hands, Ran};
+use super::hands::Hands;
 use super::live::Voice;
 use super::prompt::{self, Sources};
 use super::requests::{Requests, no_model};
 use super::settings;
 use super::shared::{Shared, refused};
 use super::stopping::sentence;
-use super::story::told;
 use crate::tool::masking::mask_content;
-use futures_util::future::join_all;
 use hob_bus::Call;
 use hob_core::failover::Failover;
 use hob_core::turn::{Effect, Event, Turn};
@@ -26,10 +24,11 @@ use hob_models::Candidate;
 use hob_store::LedgerWrite;
 use hob_wire::rooms::agent::{ChatMessage, ChatParams, ChatReply, Cost, RunOf};
 use hob_wire::work::Cause;
-use hob_wire::{Content, ErrorCode, Part, Role, RunId, ToolCall, ToolResult, Usage, WireError};
+use hob_wire::{Content, ErrorCode, Part, Role, RunId, Usage, WireError};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 /// Conversations answered or waiting at once.
@@ -50,6 +49,9 @@ impl Requests {
         let cause = tokio::select! {
             cause = chat.answer() => cause?,
             () = stop.cancelled() => Cause::Aborted,
+            // Nobody hears the answer any more, and nothing of it is kept.
+            () = call.abandoned.cancelled() => Cause::Aborted,
+            () = self.shared.parts.tasks.stopping() => Cause::Aborted,
             () = tokio::time::sleep(Duration::from_millis(wall_ms)) => Cause::TimeLimit,
         };
         chat.end(cause).await
@@ -71,10 +73,12 @@ impl OpenChat {
             let message = "Too many conversations are being answered. Try again in a moment.";
             return Err(refused(ErrorCode::Overloaded, message).retry_after(1_000));
         }
-        if chats.insert(id, stop.clone()).is_some() {
+        // Looked at before anything is put there: the first one stays, and can be stopped.
+        if chats.contains_key(&id) {
             let message = "A conversation with this `chatId` is being answered.";
             return Err(refused(ErrorCode::Conflict, message));
         }
+        chats.insert(id, stop.clone());
         Ok(OpenChat {
             shared: Arc::clone(shared),
             id,
@@ -112,6 +116,10 @@ pub(super) struct Chat {
     pub(super) cut: bool,
     pub(super) model: Option<String>,
     pub(super) message: Option<String>,
+    /// The turn at work; given back while only a person is waited for.
+    pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// Calls that run.
+    pub(super) running: BTreeSet<String>,
 }
 
 impl Chat {
@@ -178,14 +186,13 @@ impl Chat {
             cut: false,
             model: None,
             message: None,
+            slot: None,
+            running: BTreeSet::new(),
         }
     }
 
     /// Answers, and says why it ended.
     async fn answer(&mut self) -> Result<Cause, WireError> {
-        // Held for the whole answer, so that no more models are asked at once than runs may.
-        let slots = self.shared.slots(0);
-        let _slot = slots.acquire_owned().await;
         let at = self.shared.now_ms();
         let mut effects = self.feed(Event::Begin { at });
         loop {
@@ -200,41 +207,17 @@ impl Chat {
                 }
             }
             effects = match next {
-                Some((step, attempt)) => match self.ask(step, attempt).await? {
-                    Some(effects) => effects,
-                    None => return Ok(Cause::Answered),
-                },
+                Some((step, attempt)) => {
+                    self.take_slot().await;
+                    match self.ask(step, attempt).await? {
+                        Some(effects) => effects,
+                        None => return Ok(Cause::Answered),
+                    }
+                }
                 None if calls.is_empty() => return Ok(Cause::ModelFailed),
                 None => self.use_tools(&calls).await,
             };
         }
-    }
-
-    /// Asks for and runs the calls of one answer, side by side.
-    async fn use_tools(&mut self, ids: &[String]) -> Vec<Effect> {
-        let calls = self.content.iter().filter_map(|part| match part {
-            Part::ToolCall(call) if ids.contains(&call.id) => Some(call.clone()),
-            _ => None,
-        });
-        let hands = self.hands.clone();
-        let results = join_all(calls.map(|call| use_tool(&hands, call))).await;
-        let mut effects = Vec::new();
-        for (result, allowed) in results {
-            let at = self.shared.now_ms();
-            let call = result.id.clone();
-            let failed = result.is_error;
-            self.say(Role::Tool, Content::Parts(vec![Part::ToolResult(result)]));
-            let decided = call.clone();
-            effects.extend(self.feed(Event::Decided {
-                call: decided,
-                allowed,
-                at,
-            }));
-            let begun = call.clone();
-            effects.extend(self.feed(Event::Begun { call: begun, at }));
-            effects.extend(self.feed(Event::ToolDone { call, failed, at }));
-        }
-        effects
     }
 
     pub(super) fn say(&mut self, role: Role, content: Content) {
@@ -248,13 +231,16 @@ impl Chat {
     }
 
     async fn end(mut self, cause: Cause) -> Result<ChatReply, WireError> {
+        let is_cut = cause == Cause::Aborted || cause == Cause::TimeLimit;
+        if is_cut {
+            self.stop_tools().await;
+        }
         if let Some((_, reserved)) = self.reserved {
             self.cost = add_cost(self.cost, Usage::default(), reserved);
             self.settle(|call_key| LedgerWrite::Unknown { call_key })
                 .await?;
         }
-        if cause == Cause::Aborted || cause == Cause::TimeLimit {
-            self.hands.withdraw().await;
+        if is_cut {
             let text = self.voice.text();
             self.content = vec![Part::Text { text }];
         }
@@ -271,22 +257,6 @@ impl Chat {
             cost: self.cost,
             model: self.model,
         })
-    }
-}
-
-async fn use_tool(hands: &Hands, call: ToolCall) -> (ToolResult, bool) {
-    let id = call.id.clone();
-    let ticket = match hands.ask(call.clone(), None, false).await {
-        Asked::Allowed { ticket, .. } => ticket,
-        Asked::Denied(denial) => return (told(&id, denial.reason, true), false),
-        Asked::Impossible { reason } => return (told(&id, reason, true), true),
-    };
-    match hands.execute(call, ticket).await {
-        Ran::Answered(result) => (result, true),
-        Ran::Unanswered(why) => (
-            told(&id, format!("The tool did not answer: {why}"), true),
-            true,
-        ),
     }
 }
 

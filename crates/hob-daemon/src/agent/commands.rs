@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::driver::Driver;
-use super::journal::{Entry, With};
+use super::journal::{Entry, With, Words};
 use super::live::{Command, Letter};
 use super::shared::refused;
 use super::story::told;
@@ -34,7 +34,7 @@ impl Driver {
         let at = self.at();
         match command {
             Command::Abort => Ok(Some(Entry::new(Event::Cancelled { at }))),
-            Command::Steer(words) if self.story.knows_words(words.key.as_deref()) => Ok(None),
+            Command::Steer(words) if self.knows_words(&words) => Ok(None),
             Command::Steer(words) => {
                 let with = With {
                     words: Some(words),
@@ -60,6 +60,13 @@ impl Driver {
                 Ok(Some(Entry::with(Event::MoneyAllowed { at }, with)))
             }
         }
+    }
+
+    /// Whether these words were taken before, by this run or as its task.
+    fn knows_words(&self, words: &Words) -> bool {
+        let key = words.key.as_deref();
+        let is_task = key.is_some() && self.params.idempotency_key.as_deref() == key;
+        is_task || self.story.knows_words(key)
     }
 
     fn resolution(

@@ -33,7 +33,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// How long a permission may take before a person is taken to be asked.
-const ASK_PATIENCE: Duration = Duration::from_millis(150);
+pub(super) const ASK_PATIENCE: Duration = Duration::from_millis(150);
 /// The longest the clock is trusted before the deadline is looked at again.
 const DEADLINE_LOOK: Duration = Duration::from_mins(1);
 
@@ -182,7 +182,10 @@ impl Driver {
             self.rest();
             match self.next(&mut letters).await {
                 // The registry holds the letters' other end as long as this run is driven.
-                Input::Stop | Input::Letter(None) => return Ok(Ending::Left),
+                Input::Stop | Input::Letter(None) => {
+                    self.note_left().await;
+                    return Ok(Ending::Left);
+                }
                 Input::Letter(Some(letter)) => self.hear(letter).await?,
                 Input::Answer(answer) => self.answered(answer).await?,
                 Input::Done(done) => self.took(done).await?,
@@ -211,8 +214,8 @@ impl Driver {
         Ok(self.view())
     }
 
-    /// Ends a run whose driver fell over again and again.
-    pub(crate) async fn park(mut self) -> Result<RunView, StoreError> {
+    /// Ends a run that cannot be driven, for this reason.
+    pub(crate) async fn park(mut self, reason: &str) -> Result<RunView, StoreError> {
         let mut draft = Draft::default();
         let at = self.at();
         if self.index == 0 {
@@ -224,7 +227,7 @@ impl Driver {
             draft.entries.push(Entry::new(Event::Restarted { at }));
         }
         draft.entries.push(Entry::new(Event::Cancelled { at }));
-        draft.message = Some("It failed inside hob each time it was tried.".to_owned());
+        draft.message = Some(reason.to_owned());
         self.advance(draft).await?;
         Ok(self.view())
     }
@@ -259,7 +262,7 @@ impl Driver {
 
     /// Notes that the model call a crash cut off may have cost what it was reserved for.
     fn lose_cut_call(&self, draft: &mut Draft) {
-        if *self.story.turn.phase() != Phase::Model {
+        if *self.story.turn.phase() != Phase::Model || self.story.unasked {
             return;
         }
         let (step, attempt) = self.story.turn.place();
@@ -274,7 +277,9 @@ impl Driver {
     }
 
     async fn next(&mut self, letters: &mut mpsc::Receiver<Letter>) -> Input {
-        let stop = self.shared.parts.tasks.stop_token();
+        let tasks = &self.shared.parts.tasks;
+        let (stop, drain) = (tasks.stop_token(), tasks.drain_token());
+        let may_leave = !self.has_work_under_way();
         let needs_slot = self.slot.is_none() && !self.todo.is_empty();
         let slots = self.shared.slots(depth(&self.row.session_key));
         let patient = !self.waiting && self.waits_for_permission();
@@ -283,6 +288,7 @@ impl Driver {
             // A stop first: what ends because of it is for the next start to look at.
             biased;
             () = stop.cancelled() => Input::Stop,
+            () = drain.cancelled(), if may_leave => Input::Stop,
             letter = letters.recv() => Input::Letter(letter),
             Some(answer) = OptionFuture::from(self.answer.as_mut()) => Input::Answer(answer),
             Some(done) = self.work.next(), if !self.work.is_empty() => Input::Done(done),
@@ -317,14 +323,18 @@ impl Driver {
         if failpoint::broken(56) {
             return DEADLINE_LOOK;
         }
+        // No time passes for the run meanwhile.
+        if self.story.turn.waits_for_a_person() {
+            return DEADLINE_LOOK;
+        }
         let left = self.story.turn.deadline_at().saturating_sub(self.at());
         Duration::from_millis(left).clamp(Duration::from_millis(1), DEADLINE_LOOK)
     }
 
+    /// Ends a run whose time is used up. Nothing is written as long as it is not.
     async fn look_at_clock(&mut self) -> Result<(), StoreError> {
         let at = self.at();
-        let waits = *self.story.turn.phase() == Phase::Paused;
-        if at < self.story.turn.deadline_at() || waits {
+        if !self.story.turn.is_overdue(at) {
             return Ok(());
         }
         self.advance(Draft::of(Entry::new(Event::Tick { at })))

@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::driver::Driver;
 use super::journal::Entry;
 use super::live::Command;
-use super::queue::Queue;
+use super::queue::{Queue, fail_unreadable, unreadable};
 use super::requests::{RETRY_AFTER_MS, Requests};
 use super::shared::{Shared, refused};
 use futures_util::FutureExt;
@@ -18,7 +18,7 @@ use hob_core::turn::{Event, Limits, Spent};
 use hob_store::{RunRow, StoreError};
 use hob_wire::limits::SESSION_KEY_BYTES_MAX;
 use hob_wire::rooms::agent::{Budget, Cost, RunParams, RunState, RunView};
-use hob_wire::work::Effect;
+use hob_wire::work::{Cause, Effect};
 use hob_wire::{ErrorCode, RunId, WireError};
 use std::sync::Arc;
 
@@ -205,8 +205,15 @@ pub(super) async fn end_run(
         if row.summary.state == RunState::Done {
             return Ok(None);
         }
-        let driver = Driver::load(shared, row.clone()).await?;
-        match driver.cancel().await {
+        let ended = match Driver::load(shared, row.clone()).await {
+            Ok(driver) => driver.cancel().await,
+            // It can be ended all the same.
+            Err(error) if is_unreadable(&error) => {
+                fail_unreadable(shared, row.clone(), Cause::Aborted, unreadable(&error)).await
+            }
+            Err(error) => Err(error),
+        };
+        match ended {
             Ok(view) => {
                 shared.live.end(&run, view.clone());
                 queue.look(&row).await;
@@ -219,6 +226,11 @@ pub(super) async fn end_run(
     }
     let message = "The run changes hands; try again.";
     Err(refused(ErrorCode::Conflict, message).retry_after(RETRY_AFTER_MS))
+}
+
+/// Whether what a run had written is lost, so that reading it again gives the same.
+fn is_unreadable(error: &StoreError) -> bool {
+    matches!(error, StoreError::Damaged { .. } | StoreError::Internal(_))
 }
 
 /// Ends all that a run started and that has not ended, and all below; all at once, because a stop

@@ -44,6 +44,8 @@ pub(crate) enum Asked {
         digest: Option<String>,
     },
     Denied(Box<Denial>),
+    /// Nobody could be asked, so there is no yes.
+    Unreachable(Box<Denial>),
     /// There is nothing to ask: the call cannot run.
     Impossible {
         reason: String,
@@ -145,13 +147,13 @@ impl Hands {
         };
         let ruling = self.ruling(&mut question).await;
         let denied = |by: String, reason, grant| {
-            Asked::Denied(Box::new(Denial {
+            Box::new(Denial {
                 call_id: call.id.clone(),
                 tool: question.tool.name.clone(),
                 by,
                 reason,
                 grant,
-            }))
+            })
         };
         match ruling {
             Ok(ruling) if ruling.decision == Decision::Allow => Asked::Allowed {
@@ -164,12 +166,12 @@ impl Hands {
             Ok(ruling) => {
                 let reason = ruling.reason;
                 let reason = reason.unwrap_or_else(|| "This call was denied.".to_owned());
-                denied(ruling.by, reason, ruling.grant)
+                Asked::Denied(denied(ruling.by, reason, ruling.grant))
             }
             // Without a yes it does not run.
             Err(error) => {
                 let reason = format!("No permission could be had: {}", error.message);
-                denied(error.code.as_str().to_owned(), reason, None)
+                Asked::Unreachable(denied(error.code.as_str().to_owned(), reason, None))
             }
         }
     }

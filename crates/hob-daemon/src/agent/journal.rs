@@ -32,6 +32,9 @@ pub(crate) struct With {
     /// What the model call that follows may cost at the most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reserved: Option<u64>,
+    /// The model call that follows was not prepared, because hob was stopping.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unasked: bool,
     /// What a person's yes is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approved: Option<String>,
@@ -99,6 +102,11 @@ impl Entry {
 
     pub(crate) fn with(event: Event, with: With) -> Self {
         Entry { event, with }
+    }
+
+    /// The key of the words that came with it, if they have one.
+    pub(crate) fn steer_key(&self) -> Option<String> {
+        self.with.words.as_ref()?.key.clone()
     }
 
     pub(crate) fn read(json: Value) -> Result<Entry, serde_json::Error> {

@@ -50,10 +50,25 @@ pub(crate) struct Live {
     runs: Mutex<HashMap<RunId, Arc<LiveRun>>>,
 }
 
+/// What those who wait for a run are told.
+#[derive(Clone, Debug)]
+pub(crate) enum Told {
+    /// It ended.
+    Ended(Arc<RunView>),
+    /// hob is stopping; the run goes on at the next start.
+    Left,
+    /// This daemon can do nothing more for it, for this reason.
+    Stuck(String),
+}
+
+/// Waits for what is told of a run.
+#[derive(Debug)]
+pub(crate) struct Waiter(watch::Receiver<Option<Told>>);
+
 /// One run, as long as it is driven or waited for.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
-    ended: watch::Sender<Option<Arc<RunView>>>,
+    told: watch::Sender<Option<Told>>,
     driven: Mutex<Option<Driven>>,
 }
 
@@ -65,17 +80,11 @@ struct Driven {
 }
 
 impl Live {
-    /// The run's place, made if it has none.
-    pub(crate) fn place(&self, run: RunId) -> Arc<LiveRun> {
+    /// Waits for a run from now on: whatever is told of it after this is heard.
+    pub(crate) fn wait_for(&self, run: RunId) -> Waiter {
         let mut runs = lock(&self.runs);
-        let made = runs.entry(run).or_insert_with(|| {
-            let (ended, _) = watch::channel(None);
-            Arc::new(LiveRun {
-                ended,
-                driven: Mutex::new(None),
-            })
-        });
-        Arc::clone(made)
+        // Under the lock, so that the place cannot be removed as one that nobody waits at.
+        Waiter(place(&mut runs, run).told.subscribe())
     }
 
     pub(crate) fn find(&self, run: &RunId) -> Option<Arc<LiveRun>> {
@@ -95,7 +104,7 @@ impl Live {
     /// Says that a driver has the run; gives what the driver is spoken to by.
     pub(crate) fn take_up(&self, row: &RunRow, now: &Arc<Now>) -> mpsc::Receiver<Letter> {
         let (inbox, letters) = mpsc::channel(INBOX_MAX);
-        let place = self.place(row.id);
+        let place = place(&mut lock(&self.runs), row.id);
         *lock(&place.driven) = Some(Driven {
             session: row.session_id,
             inbox,
@@ -106,19 +115,25 @@ impl Live {
 
     /// Ends a run's life here; whoever waits is told.
     pub(crate) fn end(&self, run: &RunId, view: RunView) {
+        self.tell(run, Told::Ended(Arc::new(view)));
+    }
+
+    /// Nobody drives the run any more, and those who wait for it are told why.
+    pub(crate) fn tell(&self, run: &RunId, told: Told) {
         let place = lock(&self.runs).remove(run);
         if let Some(place) = place {
             *lock(&place.driven) = None;
-            place.ended.send_replace(Some(Arc::new(view)));
+            place.told.send_replace(Some(told));
         }
     }
 
-    /// The driver is gone and the run has not ended: it will be taken up again.
+    /// The driver is gone and the run has not ended: it will be taken up again, and those who wait
+    /// for it wait on.
     pub(crate) fn put_down(&self, run: &RunId) {
         let mut runs = lock(&self.runs);
         if let Some(place) = runs.get(run) {
             *lock(&place.driven) = None;
-            if place.ended.receiver_count() == 0 {
+            if place.told.receiver_count() == 0 {
                 runs.remove(run);
             }
         }
@@ -140,13 +155,26 @@ impl LiveRun {
         inbox.send(Letter { command, reply }).await.ok()?;
         answer.await.ok()
     }
+}
 
-    /// Waits for the end.
-    pub(crate) async fn ended(&self) -> Option<Arc<RunView>> {
-        let mut ended = self.ended.subscribe();
-        let view = ended.wait_for(Option::is_some).await.ok()?;
-        view.clone()
+impl Waiter {
+    /// What is told; nothing when the run's place was given up.
+    pub(crate) async fn told(&mut self) -> Option<Told> {
+        let told = self.0.wait_for(Option::is_some).await.ok()?;
+        told.clone()
     }
+}
+
+/// The run's place, made if it has none.
+fn place(runs: &mut HashMap<RunId, Arc<LiveRun>>, run: RunId) -> Arc<LiveRun> {
+    let made = runs.entry(run).or_insert_with(|| {
+        let (told, _) = watch::channel(None);
+        Arc::new(LiveRun {
+            told,
+            driven: Mutex::new(None),
+        })
+    });
+    Arc::clone(made)
 }
 
 /// A run as it stands this moment, and the voice of its present attempt.
@@ -322,3 +350,7 @@ impl Spoken {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! `agent.*`: tasks on sessions, executed by models and tools, durable to the step.
 //!
-//! - `requests`: what callers ask; `chat`, `chat_call`: conversations that callers keep
-//!   themselves
+//! - `requests`: what callers ask; `chat`, `chat_call`, `chat_tools`: conversations that callers
+//!   keep themselves
 //! - `authority`: what a caller may have a model do
 //! - `family`: runs that other runs start
 //! - `queue`: whose turn it is, one owner task
@@ -27,6 +27,7 @@ mod answers;
 mod authority;
 mod chat;
 mod chat_call;
+mod chat_tools;
 mod commands;
 mod conversation;
 mod draft;
@@ -94,7 +95,10 @@ fn room(requests: &Requests) -> Room {
             let requests = requests.clone();
             move |call, params| requests.clone().run(call, params)
         })
-        .method::<Wait, _, _>(handler!(wait_for))
+        .method::<Wait, _, _>({
+            let requests = requests.clone();
+            move |call, params| requests.clone().wait_for(call, params)
+        })
         .method::<Abort, _, _>(handler!(abort))
         .method::<Status, _, _>(handler!(status))
         .method::<List, _, _>(handler!(list))

@@ -7,6 +7,7 @@
 use super::draft::Draft;
 use super::driver::{Driver, Ending};
 use super::family;
+use super::live::Told;
 use super::shared::Shared;
 use super::views;
 use futures_util::FutureExt;
@@ -30,6 +31,9 @@ const INBOX_MAX: usize = 1_024;
 const FALLS_MAX: u32 = 3;
 /// The wait after a driver's first fall; it doubles.
 const FALL_WAIT: Duration = Duration::from_millis(200);
+
+/// Why a run ended whose driver fell over again and again.
+const TRIED_IN_VAIN: &str = "It failed inside hob each time it was tried.";
 
 /// How the room speaks to the owner.
 #[derive(Clone, Debug)]
@@ -120,11 +124,15 @@ impl Owner {
     /// Takes up what a former daemon left, in the order it came, then gives turns for ever.
     pub(crate) async fn run(mut self) {
         self.take_up().await;
+        let drain = self.shared.parts.tasks.drain_token();
         loop {
             let wanted = (0..self.ready.len()).filter(|depth| !self.ready[*depth].is_empty());
             let slots: Vec<_> = wanted.map(|depth| self.slot(depth)).collect();
             let is_wanted = !slots.is_empty();
             tokio::select! {
+                biased;
+                // Runs that wait for their turn get it at the next start.
+                () = drain.cancelled() => return,
                 word = self.words.recv() => match word {
                     Some(word) => self.hear(word),
                     None => return,
@@ -248,6 +256,9 @@ struct SessionTurn {
 
 impl SessionTurn {
     async fn take(self, slot: OwnedSemaphorePermit) -> Turn {
+        if self.shared.parts.tasks.is_draining() {
+            return Turn::Stuck;
+        }
         let session = SessionRef::Id(self.session);
         let row = match self.shared.parts.store.next_run(&session).await {
             Ok(Some(row)) => row,
@@ -269,39 +280,42 @@ impl SessionTurn {
         let fallen = self.fallen.filter(|(fallen, _)| *fallen == run);
         let falls = fallen.map_or(0, |(_, falls)| falls);
         if falls > FALLS_MAX && !failpoint::broken(20) {
-            return self.give_up(row).await;
+            return self.give_up(row, TRIED_IN_VAIN).await;
         }
         if family::is_orphan(&self.shared, &row).await {
             let _ = family::end_run(&self.shared, &self.queue, run).await;
             return Turn::Ran;
         }
         let driven = AssertUnwindSafe(self.drive(row.clone(), slot)).catch_unwind();
-        let turn = match driven.await {
+        match driven.await {
             // Trying again would find it as damaged.
             Ok(Err(StoreError::DamagedRow(damaged))) => {
                 self.shared.live.put_down(&run);
                 return self.end_unreadable(row, damaged.message).await;
             }
             Ok(Ok(Ending::Over)) => return Turn::Ran,
-            Ok(Ok(Ending::Left)) => Turn::Stuck,
+            Ok(Ok(Ending::Left)) => return self.leave(run, Told::Left),
             Ok(Err(error)) if is_final(&error) => {
                 tracing::error!(%run, "the run cannot go on: {error}");
-                Turn::Stuck
+                return self.leave(run, Told::Stuck(error.to_string()));
             }
-            Ok(Err(error)) => {
-                tracing::warn!(%run, "the run's driver ended: {error}");
-                Turn::Fell(run)
+            // Another try reads the same: the run ends, and its session is free.
+            Ok(Err(error @ StoreError::Damaged { .. })) => {
+                tracing::error!(%run, "a part of the run cannot be read: {error}");
+                self.shared.live.put_down(&run);
+                return self.give_up(row, &error.to_string()).await;
             }
-            Err(_) => {
-                tracing::error!(%run, "the run's driver panicked; it is taken up again");
-                Turn::Fell(run)
-            }
-        };
-        self.shared.live.put_down(&run);
-        match turn {
-            Turn::Fell(_) => self.pause(falls, turn).await,
-            turn => turn,
+            Ok(Err(error)) => tracing::warn!(%run, "the run's driver ended: {error}"),
+            Err(_) => tracing::error!(%run, "the run's driver panicked; it is taken up again"),
         }
+        self.shared.live.put_down(&run);
+        self.pause(falls, Turn::Fell(run)).await
+    }
+
+    /// Leaves a run to the next start; those who wait for it are told so.
+    fn leave(&self, run: RunId, told: Told) -> Turn {
+        self.shared.live.tell(&run, told);
+        Turn::Stuck
     }
 
     async fn drive(&self, row: RunRow, slot: OwnedSemaphorePermit) -> Result<Ending, StoreError> {
@@ -322,14 +336,16 @@ impl SessionTurn {
         Ok(ending)
     }
 
-    /// Ends a run that cannot be driven.
-    async fn give_up(&self, row: RunRow) -> Turn {
+    /// Ends a run that cannot be driven, for this reason.
+    async fn give_up(&self, row: RunRow, reason: &str) -> Turn {
         let run = row.id;
         let parked = async {
             match Driver::load(&self.shared, row.clone()).await {
-                Ok(driver) => driver.park().await,
+                Ok(driver) => driver.park(reason).await,
                 // What it was cannot be read any more; that it ended can be written all the same.
-                Err(error) => bury(&self.shared, row, unreadable(&error)).await,
+                Err(error) => {
+                    fail_unreadable(&self.shared, row, Cause::Parked, unreadable(&error)).await
+                }
             }
         };
         self.ended(run, parked).await
@@ -343,7 +359,7 @@ impl SessionTurn {
         shown.summary.cause = Some(Cause::Parked);
         shown.summary.message = Some(message.clone());
         let ended = async {
-            match bury(&self.shared, row, message).await {
+            match fail_unreadable(&self.shared, row, Cause::Parked, message).await {
                 // Not its journal but its own row, which takes no step any more.
                 Err(StoreError::DamagedRow(_)) => {
                     self.shared.parts.store.end_damaged_runs().await?;
@@ -367,11 +383,11 @@ impl SessionTurn {
             }
             Ok(Err(error)) => {
                 tracing::error!(%run, "the run cannot even be ended: {error}");
-                Turn::Stuck
+                self.leave(run, Told::Stuck(error.to_string()))
             }
             Err(_) => {
                 tracing::error!(%run, "ending the run panicked; it is left alone until the next start");
-                Turn::Stuck
+                self.leave(run, Told::Stuck("ending it failed".to_owned()))
             }
         }
     }
@@ -392,10 +408,15 @@ async fn first<T>(some: Vec<BoxFuture<'static, T>>) -> T {
 }
 
 /// Ends a run whose journal or parameters cannot be read.
-async fn bury(shared: &Shared, mut row: RunRow, message: String) -> Result<RunView, StoreError> {
+pub(super) async fn fail_unreadable(
+    shared: &Shared,
+    mut row: RunRow,
+    cause: Cause,
+    message: String,
+) -> Result<RunView, StoreError> {
     let summary = &mut row.summary;
     summary.state = RunState::Done;
-    summary.cause = Some(Cause::Parked);
+    summary.cause = Some(cause);
     summary.message = Some(message);
     summary.ended_at = Some(shared.now_ms());
     let completed = RunCompletedPayload {
@@ -405,7 +426,7 @@ async fn bury(shared: &Shared, mut row: RunRow, message: String) -> Result<RunVi
         },
         response: summary.text.clone(),
         success: false,
-        cause: Cause::Parked,
+        cause,
         message: summary.message.clone(),
         cost: summary.cost,
         model: summary.model.clone(),
@@ -421,7 +442,7 @@ async fn bury(shared: &Shared, mut row: RunRow, message: String) -> Result<RunVi
 }
 
 /// Why a run cannot be read any more.
-fn unreadable(error: &StoreError) -> String {
+pub(super) fn unreadable(error: &StoreError) -> String {
     match error {
         StoreError::DamagedRow(damaged) => damaged.message.clone(),
         error => format!("What the run had written cannot be read any more: {error}"),
@@ -432,9 +453,6 @@ fn unreadable(error: &StoreError) -> String {
 fn is_final(error: &StoreError) -> bool {
     matches!(
         error,
-        StoreError::Closed
-            | StoreError::Fenced { .. }
-            | StoreError::Damaged { .. }
-            | StoreError::Replaced { .. }
+        StoreError::Closed | StoreError::Fenced { .. } | StoreError::Replaced { .. }
     )
 }

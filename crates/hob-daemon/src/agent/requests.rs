@@ -3,7 +3,7 @@
 use super::authority;
 use super::family::{end_children, end_run};
 use super::journal::Words;
-use super::live::Command;
+use super::live::{Command, Told};
 use super::queue::Queue;
 use super::settings;
 use super::shared::{Shared, refused};
@@ -78,7 +78,7 @@ impl Requests {
         if !wait {
             return Ok(views::accepted(&row));
         }
-        self.wait(row).await
+        self.wait_while_asked(&call, row).await
     }
 
     pub(crate) async fn abort(self, selector: RunSelector) -> Result<Aborted, WireError> {
@@ -118,10 +118,17 @@ impl Requests {
         self.view(&row).await
     }
 
-    pub(crate) async fn wait_for(self, params: WaitParams) -> Result<RunView, WireError> {
+    pub(crate) async fn wait_for(
+        self,
+        call: Call,
+        params: WaitParams,
+    ) -> Result<RunView, WireError> {
         let row = self.shared.parts.store.run(&params.run_id).await?;
         let limit = params.wait_ms.unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
-        let wait = tokio::time::timeout(Duration::from_millis(limit), self.wait(row));
+        let wait = tokio::time::timeout(
+            Duration::from_millis(limit),
+            self.wait_while_asked(&call, row),
+        );
         if let Ok(Err(refusal)) = wait.await {
             return Err(refusal);
         }
@@ -202,6 +209,14 @@ impl Requests {
             Err(StoreError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
+        // Said before: the store knows which run has them, also after that run has ended.
+        if let Some(key) = &params.idempotency_key
+            && store
+                .knows_run_key(&SessionRef::Id(session.id), key)
+                .await?
+        {
+            return Ok(None);
+        }
         let Some(live) = self.shared.live.of_session(session.id) else {
             return Ok(None);
         };
@@ -279,6 +294,16 @@ impl Requests {
         Ok(accepted.run)
     }
 
+    /// As [`Requests::wait`], but no longer than somebody wants to know.
+    async fn wait_while_asked(&self, call: &Call, row: RunRow) -> Result<RunReply, WireError> {
+        tokio::select! {
+            reply = self.wait(row) => reply,
+            () = call.abandoned.cancelled() => {
+                Err(refused(ErrorCode::Cancelled, "Nobody waits for the run any more."))
+            }
+        }
+    }
+
     /// Answers at the end of the run.
     async fn wait(&self, row: RunRow) -> Result<RunReply, WireError> {
         let _waiting = self.waiters.try_acquire().map_err(|_| {
@@ -288,22 +313,41 @@ impl Requests {
             );
             refused(ErrorCode::Overloaded, message).retry_after(RETRY_AFTER_MS)
         })?;
-        let live = self.shared.live.place(row.id);
-        let ended = live.ended();
+        let run = row.id;
+        let mut waiter = self.shared.live.wait_for(run);
         // Looked at after its place was taken, so that an end in between is not missed.
-        let row = self.shared.parts.store.run(&row.id).await?;
+        let row = self.shared.parts.store.run(&run).await?;
         if row.summary.state == RunState::Done {
-            self.shared.live.put_down(&row.id);
+            drop(waiter);
+            self.shared.live.put_down(&run);
             return Ok(views::ended(&views::view(&row, Vec::new())));
         }
-        let stop = self.shared.parts.tasks.stop_token();
-        let ended = tokio::select! {
-            ended = ended => ended,
-            () = stop.cancelled() => None,
+        let told = tokio::select! {
+            told = waiter.told() => told,
+            () = self.gets_no_turn(run) => Some(Told::Left),
         };
-        match ended {
-            Some(view) => Ok(views::ended(&view)),
-            None => Err(refused(ErrorCode::ServiceUnavailable, "hob is closing.")),
+        match told {
+            Some(Told::Ended(view)) => Ok(views::ended(&view)),
+            Some(Told::Stuck(reason)) => {
+                let message = format!("Run {run} cannot go on now: {reason}");
+                Err(refused(ErrorCode::Internal, message))
+            }
+            Some(Told::Left) | None => {
+                let message =
+                    format!("hob is closing. Run {run} is kept and goes on when it is back.");
+                Err(refused(ErrorCode::ServiceUnavailable, message).retry_after(RETRY_AFTER_MS))
+            }
+        }
+    }
+
+    /// Ends when hob stops and nobody drives the run: it gets no turn any more.
+    async fn gets_no_turn(&self, run: RunId) {
+        let tasks = &self.shared.parts.tasks;
+        tasks.drain_token().cancelled().await;
+        let live = self.shared.live.find(&run);
+        if live.is_some_and(|live| live.view().is_some()) {
+            // Its driver says how far it comes, as long as there is time.
+            tasks.stopping().await;
         }
     }
 

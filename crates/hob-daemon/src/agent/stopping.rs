@@ -1,26 +1,96 @@
 //! Ending things: what is under way is told to stop, and what had happened is written down.
+//!
+//! Invariant: nothing that hob's own stop causes becomes an outcome of a run.
 
 use super::answers::{ended, unused};
-use super::draft::Draft;
-use super::driver::{Done, Driver};
+use super::draft::{Draft, spoken};
+use super::driver::{Done, Driver, Todo};
+use super::hands::{Asked, Ran};
 use super::journal::Entry;
 use super::story::{Story, told};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use hob_core::turn::Phase;
+use hob_core::turn::{Event, Phase};
 use hob_store::{LedgerWrite, NewMessage};
 use hob_wire::rooms::agent::CallView;
+use hob_wire::rooms::tool::Probed;
 use hob_wire::work::Cause;
 use hob_wire::work::Effect as EffectClass;
 use hob_wire::{Content, Part, Role, Usage};
 use std::time::Duration;
 
 /// How long tools have to end once they are told to; the whole of stopping stays below a second.
-const STOP_WAIT: Duration = Duration::from_millis(800);
+pub(super) const STOP_WAIT: Duration = Duration::from_millis(800);
+/// Said of words that were added to a run which ended before its next step.
+const UNSEEN_WORDS: &str = "Words that were added to the run came too late for its last step. They are kept in the conversation; the next run sees them.";
 /// Stands behind an answer that was cut off.
 const CUT_MARK: &str = "\n[The answer was stopped here.]";
 
 impl Driver {
+    /// Whether hob is stopping: nothing new begins, and what fails may fail because of that.
+    pub(super) fn is_draining(&self) -> bool {
+        self.shared.parts.tasks.is_draining()
+    }
+
+    /// Whether something under way would be lost if the run were left now.
+    pub(super) fn has_work_under_way(&self) -> bool {
+        let begun = |todo: &Todo| matches!(todo, Todo::Run(_) | Todo::Probe(_));
+        !self.running.is_empty() || self.answer.is_some() || self.todo.iter().any(begun)
+    }
+
+    /// Whether an outcome may be the work of hob's own stop. It is never written down then: the
+    /// next start finds out by itself. What was done is an outcome all the same, and so is the
+    /// failure of a call that nobody may repeat, as long as its room is at work.
+    pub(super) fn may_come_from_stop(&self, done: &Done) -> bool {
+        let tasks = &self.shared.parts.tasks;
+        if !tasks.is_draining() {
+            return false;
+        }
+        match done {
+            Done::Asked { asked, .. } => {
+                matches!(asked, Asked::Unreachable(_) | Asked::Impossible { .. })
+            }
+            Done::Ran { call, ran } => match ran {
+                Ran::Unanswered(_) => true,
+                Ran::Answered(result) => {
+                    result.is_error && (tasks.is_stopping() || !self.is_opaque(call))
+                }
+            },
+            Done::Probed { probed, .. } => matches!(probed, Probed::Unknown { .. }),
+        }
+    }
+
+    /// Forgets an outcome that the stop may have caused.
+    pub(super) fn leave_to_next_start(&mut self, done: &Done) {
+        match done {
+            Done::Asked { call, .. } => self.asking.remove(call),
+            Done::Ran { call, .. } | Done::Probed { call, .. } => self.running.remove(call),
+        };
+    }
+
+    /// Notes in the journal that an orderly stop leaves the run, so that its next start is no try
+    /// in vain and the time until then is not the run's. Without the note the run goes on all the
+    /// same, as after a crash.
+    pub(super) async fn note_left(&mut self) {
+        let turn = &self.story.turn;
+        if *turn.phase() == Phase::Queued || turn.only_waits_for_a_person() {
+            return;
+        }
+        let mut story = self.story.clone();
+        let entry = Entry::new(Event::Left { at: self.at() });
+        story.take(&entry, &mut Vec::new());
+        match self.write(&Draft::of(entry), &story, None).await {
+            Ok(()) => self.story = story,
+            Err(error) => tracing::debug!(run = %self.row.id, "its stop is not noted: {error}"),
+        }
+    }
+
+    fn is_opaque(&self, id: &str) -> bool {
+        let mut calls = self.story.turn.calls().iter();
+        let call = calls.find(|call| call.spec.id == id);
+        call.is_none_or(|call| call.spec.effect == EffectClass::Opaque)
+    }
+
     /// Stops the model call and every tool under way; gives what the tools still said.
     pub(super) async fn stop_all(&mut self) -> Vec<Entry> {
         // Dropping the call closes its connection.
@@ -75,6 +145,13 @@ impl Driver {
             let result = Part::ToolResult(told(&view.call.id, text, true));
             let content = Content::Parts(vec![result]);
             draft.messages.push(NewMessage::new(Role::Tool, content));
+        }
+        // Whoever said them was told that they are taken: the session keeps them for its next run.
+        draft
+            .messages
+            .extend(story.unseen_words().iter().map(spoken));
+        if !story.unseen_words().is_empty() {
+            draft.notes.push(UNSEEN_WORDS.to_owned());
         }
         draft.notes.extend(self.happened(story, cause));
         if draft.message.is_none() {

@@ -39,6 +39,8 @@ pub(crate) struct Story {
     pub(crate) resumed: u32,
     /// What the present model call may cost; nothing when no price is known.
     pub(crate) reserved: Option<u64>,
+    /// The present model call was left to the next start: nothing is reserved, nothing was sent.
+    pub(crate) unasked: bool,
     /// The model of the present or the last call.
     pub(crate) model: Option<String>,
     /// The model that answered last.
@@ -65,6 +67,7 @@ impl Story {
             stopped_by: None,
             resumed: 0,
             reserved: None,
+            unasked: false,
             model: None,
             answered_last: None,
             answered_by: BTreeSet::new(),
@@ -79,6 +82,7 @@ impl Story {
         for effect in &out[from..] {
             if let Effect::CallModel { attempt, .. } = effect {
                 self.reserved = entry.with.reserved;
+                self.unasked = entry.with.unasked;
                 if *attempt == 1 {
                     self.due = std::mem::take(&mut self.steered);
                 }
@@ -102,6 +106,11 @@ impl Story {
     /// Calls that have no result.
     pub(crate) fn open_calls(&self) -> impl Iterator<Item = &CallView> {
         self.calls.iter().filter(|view| view.result.is_none())
+    }
+
+    /// Words that were added and that no step has seen yet.
+    pub(crate) fn unseen_words(&self) -> &[Words] {
+        &self.steered
     }
 
     /// Whether these words were added before.

@@ -40,6 +40,13 @@ pub(crate) async fn from_store(kept: &Store, row: &RunRow) -> Result<RunView, St
             shown.notes.push(damaged.message);
             shown
         }
+        // The row alone says enough to stop the run, or to see how it ended.
+        Err(error @ (StoreError::Damaged { .. } | StoreError::Internal(_))) => {
+            let mut shown = view(row, Vec::new());
+            let note = format!("What the run had written cannot be read any more. {error}");
+            shown.notes.push(note);
+            shown
+        }
         Err(error) => return Err(error),
     };
     // It will be, but is not now.

@@ -78,6 +78,18 @@ impl Desk {
         self.deadlines.send_replace(());
     }
 
+    /// Takes a run's questions back when nobody waits for an answer to any of them.
+    pub(super) async fn withdraw_unheard(&self, run: RunId) {
+        let is_heard = self
+            .state()
+            .open
+            .values()
+            .any(|open| open.question.run_id == run && open.outcome.receiver_count() > 0);
+        if !is_heard {
+            self.withdraw(run).await;
+        }
+    }
+
     pub(super) fn pending(&self, params: &PendingParams) -> Questions {
         let state = self.state();
         let wanted = |question: &Question| {

@@ -35,6 +35,7 @@ use hob_wire::rooms::permission::{
     Redeem, Remove, Withdraw,
 };
 use hob_wire::rooms::session::SessionDeleted;
+use hob_wire::{ErrorCode, WireError};
 pub use settings::KEYS;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -64,9 +65,22 @@ pub fn room(parts: Parts) -> Room {
     let (withdraws, attends, pending) = (of(&desk), of(&desk), of(&desk));
     let room = Room::new("permissions")
         .concurrency(CONCURRENCY)
-        .method::<Ask, _, _>(move |_, params| {
+        .method::<Ask, _, _>(move |call, params| {
             let desk = of(&asks);
-            async move { desk.ask(params).await }
+            async move {
+                let run = params.context.run_id;
+                tokio::select! {
+                    ruling = desk.ask(params) => ruling,
+                    // Nobody is left to act on an answer, so nobody is asked for one.
+                    () = call.abandoned.cancelled() => {
+                        if let Some(run) = run {
+                            desk.withdraw_unheard(run).await;
+                        }
+                        let message = "Nobody waits for this permission any more.";
+                        Err(WireError::new(ErrorCode::Cancelled, message))
+                    }
+                }
+            }
         })
         .method::<Answer, _, _>(move |call, params| {
             let desk = of(&answers);

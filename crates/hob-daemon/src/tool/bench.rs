@@ -97,13 +97,17 @@ impl Bench {
                 let done = tokio::select! {
                     done = self.run_here(&tool.spec, work, flight.stop()) => done,
                     never = telling.relay(&outlet) => never,
+                    never = stop_if_abandoned(call, flight.stop()) => never,
                 };
                 telling.drain(&outlet);
                 done
             }
             Maker::Service(service) => {
                 let work = approved.into_call();
-                self.run_outside(&tool, service, work, flight.stop()).await
+                tokio::select! {
+                    done = self.run_outside(&tool, service, work, flight.stop()) => done,
+                    never = stop_if_abandoned(call, flight.stop()) => never,
+                }
             }
         };
         // Masked here once, so that nobody after this sees a secret: not the model, not the
@@ -420,6 +424,13 @@ impl Bench {
     }
 }
 
+/// Stops a call when nobody waits for its answer any more: its run was dropped, its client left.
+async fn stop_if_abandoned<T>(call: &Call, stop: &CancellationToken) -> T {
+    call.abandoned.cancelled().await;
+    stop.cancel();
+    std::future::pending().await
+}
+
 /// What a person needs to run a tool with their own hands. The shared terminal needs as much here
 /// as by `terminal.execute`.
 fn own_act_scope(tool: &Tool) -> Scope {
@@ -482,6 +493,14 @@ fn heard(tool: &Tool, answer: Result<Executed, WireError>) -> Result<Executed, W
                 "The service of '{name}' went away during the call; whether it took effect is not known."
             );
             Err(WireError::new(ErrorCode::ServiceUnavailable, message))
+        }
+        // What only looks can be told that it failed; of anything else nobody knows.
+        Err(error) if error.code == ErrorCode::Timeout && tool.spec.effect != Effect::Pure => {
+            let name = &tool.spec.name;
+            let message = format!(
+                "The service of '{name}' stayed silent; whether the call took effect is not known."
+            );
+            Err(WireError::new(ErrorCode::Timeout, message))
         }
         Err(error) => Ok(failed(format!(
             "'{}' failed: {}",

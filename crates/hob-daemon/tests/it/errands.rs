@@ -308,6 +308,7 @@ fn granting_needs_admin_and_terms_that_a_rule_can_say() {
         scopes: Scopes::rank(scope),
         trace: "t".into(),
         connection: 1,
+        abandoned: CancellationToken::new(),
     };
     let refused = grants::check(&call(Scope::Control), OWNER, &[grant("write", None)]);
     assert_eq!(code(refused), ErrorCode::Forbidden);

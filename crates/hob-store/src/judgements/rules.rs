@@ -182,12 +182,21 @@ pub(crate) fn made_by(
     by: &str,
     sessions: Option<&str>,
 ) -> Result<Vec<Rule>, Trouble> {
-    let mut select = sql.prepare_cached(&format!(
-        "{SELECT} WHERE r.created_by = ?1
-         AND (?2 IS NULL OR json_extract(r.terms, '$.sessions') = ?2) ORDER BY r.row_id"
-    ))?;
-    let found = select.query_map((by, sessions), |row| Ok(from_row(row)?.rule))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let select = format!("{} WHERE r.created_by = ?1 ORDER BY r.row_id", *SELECT);
+    let mut select = sql.prepare_cached(&select)?;
+    let mut rows = select.query([by])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let rule = match whole(sql, row) {
+            // A damaged rule allows nothing, so it is no grant.
+            Err(Trouble::Rule(StoreError::DamagedRow(_))) => continue,
+            rule => rule?.rule,
+        };
+        if sessions.is_none_or(|sessions| rule.terms.sessions.as_deref() == Some(sessions)) {
+            found.push(rule);
+        }
+    }
+    Ok(found)
 }
 
 /// Removes a rule; false when there is none.

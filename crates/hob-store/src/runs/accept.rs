@@ -97,7 +97,8 @@ fn known(run: RunRow) -> Accepted {
     }
 }
 
-/// The run that this key already made, if it did; refuses a key used for something else.
+/// The run that this key already made, or whose words it named; refuses a key used for something
+/// else.
 fn accepted_before(
     batch: &Batch<'_>,
     asked: i64,
@@ -115,7 +116,7 @@ fn accepted_before(
         })
         .optional()?;
     let Some((id, hash)) = found else {
-        return Ok(None);
+        return steered_before(batch, asked, key);
     };
     let run = row::find(batch.sql, id)?;
     if hash != plan.params_hash.map(|hash| hash.0) {
@@ -132,6 +133,36 @@ fn accepted_before(
         ))
         .into()),
     }
+}
+
+/// The run that took words under this key, while it was under way.
+fn steered_before(batch: &Batch<'_>, session: i64, key: &str) -> Result<Option<RunRow>, Trouble> {
+    let id = batch
+        .sql
+        .prepare_cached(BY_STEER_KEY)?
+        .query_row((session, key), |row| crate::value::uuid(row, 0))
+        .optional()?;
+    match id {
+        Some(id) => Ok(row::find(batch.sql, RunId(id))?),
+        None => Ok(None),
+    }
+}
+
+/// Whether this key made a run of the session, or named words that one of its runs took.
+pub(crate) fn knows_key(
+    sql: &rusqlite::Connection,
+    session: &SessionRef,
+    key: &str,
+) -> Result<bool, Trouble> {
+    let Some(head) = crate::sessions::row::find_head(sql, session)? else {
+        return Ok(false);
+    };
+    for query in [BY_KEY, BY_STEER_KEY] {
+        if sql.prepare_cached(query)?.exists((head.row_id, key))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn check_queue(batch: &Batch<'_>, session: &Head, plan: &AcceptPlan) -> Result<(), Trouble> {
@@ -233,6 +264,8 @@ static INSERT_TASK: LazyLock<String> =
 pub(crate) const BY_ID: &str = "SELECT 1 FROM runs WHERE id = ?1";
 pub(crate) const BY_KEY: &str =
     "SELECT id, params_hash FROM runs WHERE asked = ?1 AND idempotency_key = ?2";
+pub(crate) const BY_STEER_KEY: &str = "SELECT r.id FROM steered_words AS s
+    JOIN runs AS r ON r.row_id = s.run WHERE s.session = ?1 AND s.key = ?2";
 pub(crate) const COUNT_LIVE: &str =
     "SELECT count(*) FROM runs WHERE session = ?1 AND state <> 'done'";
 

@@ -96,6 +96,14 @@ impl Store {
         .await
     }
 
+    /// Whether this idempotency key was used in the session: for a run, or for words that a run
+    /// under way took.
+    pub async fn knows_run_key(&self, session: &SessionRef, key: &str) -> Result<bool, StoreError> {
+        let (session, key) = (session.clone(), key.to_owned());
+        self.read(move |sql| accept::knows_key(sql, &session, &key))
+            .await
+    }
+
     pub async fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
         let run = *run;
         self.read(move |sql| Ok(row::find(sql, run)?.ok_or_else(|| row::missing(run))?))

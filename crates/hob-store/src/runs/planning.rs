@@ -98,6 +98,7 @@ pub(crate) struct StepPlan {
     pub(crate) ledger: Vec<LedgerWrite>,
     pub(crate) reserve: Option<Reserve>,
     pub(crate) events: Vec<PlannedEvent>,
+    pub(crate) steer_keys: Vec<String>,
     pub(crate) summary: RunSummary,
     /// JSON already.
     pub(crate) notes: String,
@@ -161,6 +162,7 @@ impl StepPlan {
             ledger: step.ledger,
             reserve: step.reserve,
             events,
+            steer_keys: step.steer_keys,
             notes,
             summary: step.summary,
             pins: store.pins,
@@ -204,11 +206,15 @@ fn check(step: &StepWrite) -> Result<(), StoreError> {
         step.messages.len(),
         step.ledger.len(),
         step.events.len(),
+        step.steer_keys.len(),
     ];
     if items.into_iter().any(|count| count > ITEMS_MAX) {
         return Err(StoreError::Invalid(format!(
             "A step writes at most {ITEMS_MAX} of a kind at once."
         )));
+    }
+    for key in &step.steer_keys {
+        rules::idempotency_key(key)?;
     }
     if step.at_index.saturating_add(step.journal.len() as u64) > ENTRIES_MAX {
         return Err(StoreError::Invalid(format!(

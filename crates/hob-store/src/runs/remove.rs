@@ -49,6 +49,8 @@ pub(crate) fn step(batch: &mut Batch<'_>, session: i64) -> Result<bool, Trouble>
     }
     if gone.is_empty() {
         let task = take(batch, TASK, [run])?;
+        let delete = "DELETE FROM steered_words WHERE run = ?1";
+        batch.sql.prepare_cached(delete)?.execute([run])?;
         RUNS.despite_damage(batch.sql, || {
             let delete = "DELETE FROM runs WHERE row_id = ?1";
             batch.sql.prepare_cached(delete)?.execute([run])

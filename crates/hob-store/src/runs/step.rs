@@ -61,6 +61,12 @@ pub(crate) fn write(batch: &mut Batch<'_>, plan: &StepPlan) -> Result<Vec<Added>
         });
     }
     booking.apply(batch, payer)?;
+    for key in &plan.steer_keys {
+        batch
+            .sql
+            .prepare_cached(KEEP_STEER_KEY)?
+            .execute((head.row_id, key, run.row_id))?;
+    }
     let first = added.first().map(|added| added.seq);
     let last = added.last().map(|added| added.seq);
     row::update(
@@ -169,3 +175,6 @@ fn check_alone(
 
 pub(crate) const UNDER_WAY: &str = "SELECT id FROM runs INDEXED BY runs_live WHERE session = ?1
     AND state <> 'done' AND state <> 'queued' LIMIT 1";
+
+const KEEP_STEER_KEY: &str =
+    "INSERT OR IGNORE INTO steered_words (session, key, run) VALUES (?1, ?2, ?3)";

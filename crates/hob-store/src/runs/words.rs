@@ -132,6 +132,8 @@ pub struct StepWrite {
     /// Logged in this order, after those of the messages. A payload that can be rebuilt from the
     /// run's row and its messages is not stored a second time.
     pub events: Vec<(&'static str, Value)>,
+    /// Keys of words that the run takes with this write; saying them again finds this run.
+    pub steer_keys: Vec<String>,
     pub summary: RunSummary,
 }
 
@@ -146,6 +148,7 @@ impl StepWrite {
             ledger: Vec::new(),
             reserve: None,
             events: Vec::new(),
+            steer_keys: Vec::new(),
             summary,
         }
     }

@@ -306,7 +306,7 @@ async fn a_job_and_its_rules_are_one_write() {
     // The second rule cannot be written, so neither the job nor the first one is there.
     let twice = vec![add("r1", "a"), add("r1", "a")];
     store.add_job(job("a"), twice).await.unwrap_err();
-    assert!(store.all_jobs().await.unwrap().is_empty());
+    assert!(store.all_jobs().await.unwrap().rows.is_empty());
     assert!(ids().await.is_empty());
     let mut listed = job("a");
     listed.terms.grants = vec![hob_wire::schedule::GrantView {
@@ -318,7 +318,10 @@ async fn a_job_and_its_rules_are_one_write() {
     store.add_job(listed, vec![add("r1", "a")]).await.unwrap();
     assert!(store.rules_version() > version, "whoever holds rules hears");
     let kept = store.all_jobs().await.unwrap();
-    assert!(kept[0].terms.grants.is_empty(), "the rules alone say it");
+    assert!(
+        kept.rows[0].terms.grants.is_empty(),
+        "the rules alone say it"
+    );
     assert_eq!(ids().await, ["r1"]);
     // A rule that somebody removed meanwhile is not handed over.
     let hand_over = |id: &str, to: &str| RuleChange::Replace {
@@ -343,7 +346,7 @@ async fn a_job_and_its_rules_are_one_write() {
     };
     store.remove_job("id-a", vec![gone]).await.unwrap();
     assert!(ids().await.is_empty());
-    assert!(store.all_jobs().await.unwrap().is_empty());
+    assert!(store.all_jobs().await.unwrap().rows.is_empty());
 }
 
 /// Slots that each of these jobs has, in their order.

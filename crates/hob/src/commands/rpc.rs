@@ -66,7 +66,7 @@ pub async fn run(context: &Context, matches: &ArgMatches) -> Result<(), Failure>
         ..CallOptions::default()
     };
     if let Some(ms) = matches.get_one::<u64>("timeout") {
-        options.timeout = Duration::from_millis(*ms);
+        options.timeout = Some(Duration::from_millis(*ms));
     }
     let client = context.client().await?;
     let result = client

@@ -1,14 +1,21 @@
 //! `agent.chat`: conversations that their callers keep.
 
+use super::bench::Hang;
 use super::bench::{self, World};
-use super::house::{House, folder, house, in_time, results, thinking, until};
+use super::house::{
+    DEADLINE, House, config, folder, house, in_time, results, thinking, until, waiting,
+};
+use super::resume::say_yes;
+use hob_bus::Peer;
 use hob_sim::{Answer, Gate};
 use hob_wire::rooms::agent::{
     Abort, Cause, Chat, ChatMessage, ChatParams, ChatReply, ClientTool, ListParams, RunSelector,
     Sampling,
 };
-use hob_wire::{Content, Part, Role, RunId};
+use hob_wire::rooms::permission::{Pending, PendingParams};
+use hob_wire::{Content, ErrorCode, Part, Role, RunId, Scopes};
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 fn asking(number: u8, words: &str) -> ChatParams {
     let id = format!("00000000-0000-7000-8000-0000000000{number:02x}");
@@ -120,5 +127,153 @@ async fn a_conversation_is_stopped_by_its_id() {
     assert_eq!(reply.cause, Cause::Aborted);
     assert_eq!(text(&reply), "one ");
     until(|| sim.cut_streams() == 1).await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_repeated_id_is_refused_and_the_first_one_can_still_be_stopped() {
+    let (folder, gate) = (folder(), Gate::new());
+    let held = gate.clone();
+    let sim = thinking(move |_| Answer::words("one two three").held_after(1, &held));
+    let house = house(folder.path(), &sim);
+    let params = asking(7, "Count.");
+    let selector = RunSelector {
+        run_id: Some(params.chat_id),
+        session_key: None,
+    };
+    let repeats = async {
+        house.hears("run.delta", 1).await;
+        for _ in 0..2 {
+            let refused = house.caller().call::<Chat>(&params).await;
+            assert_eq!(refused.expect_err("is refused").code, ErrorCode::Conflict);
+        }
+        let stopped = house.caller().call::<Abort>(&selector).await;
+        stopped.expect("stops");
+    };
+    let (reply, ()) = tokio::join!(chat(&house, params.clone()), repeats);
+    assert_eq!(reply.cause, Cause::Aborted);
+    gate.open();
+    // Its id is free again.
+    assert_eq!(chat(&house, params.clone()).await.cause, Cause::Answered);
+    house.close().await;
+}
+
+/// A conversation whose model uses this tool.
+fn using(tool: &'static str) -> (hob_sim::Sim, ChatParams) {
+    let sim = thinking(move |asked| match results(asked) {
+        0 => Answer::asks(tool, json!({})),
+        _ => Answer::words("Done."),
+    });
+    let params = ChatParams {
+        tools: vec![tool.to_owned()],
+        ..asking(3, "Go")
+    };
+    (sim, params)
+}
+
+async fn questions(house: &House) -> usize {
+    let asked = house.caller();
+    let pending = asked.call::<Pending>(&PendingParams::default()).await;
+    pending.expect("lists").questions.len()
+}
+
+async fn until_questions(house: &House, count: usize) {
+    in_time(async {
+        while questions(house).await != count {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a caller of a test has no Tasks")]
+async fn a_caller_that_drops_its_call_stops_its_tools() {
+    let (folder, world) = (folder(), World::default());
+    world.hang(Some(("pure", Hang::Before)));
+    let (sim, params) = using("pure");
+    let house = house(folder.path(), &sim);
+    bench::serve(&house, &world).await;
+    let caller = house.caller();
+    let talk = tokio::spawn(async move { caller.call::<Chat>(&params).await });
+    until(|| world.runs("pure") == 1).await;
+    let left = Instant::now();
+    talk.abort();
+    until(|| world.cancelled() >= 1).await;
+    assert!(
+        left.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        left.elapsed()
+    );
+    // The hanging service would hold up a polite end.
+    house.crash().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_closes_stops_its_conversation_and_its_questions() {
+    for closes in [true, false] {
+        let (folder, world) = (folder(), World::default());
+        let (sim, params) = using("keyed");
+        let house = house(folder.path(), &sim);
+        bench::serve(&house, &world).await;
+        let peer = Peer {
+            name: "client".to_owned(),
+            surface: "ws",
+            principal: "client".to_owned(),
+            scopes: Scopes::owner(),
+        };
+        let (link, outlet) = house.bus.connect(peer).expect("connects");
+        let frame = json!({ "type": "req", "id": "1", "method": "agent.chat", "params": params });
+        link.receive(frame.to_string().into()).await;
+        until_questions(&house, 1).await;
+        if closes {
+            link.close();
+        } else {
+            drop((link, outlet));
+        }
+        until_questions(&house, 0).await;
+        // Nothing of it is left: its id can be used again.
+        let yes = say_yes(&house);
+        let again = async {
+            loop {
+                match house.caller().call::<Chat>(&params).await {
+                    Err(error) if error.code == ErrorCode::Conflict => {
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                    answered => return answered.expect("is answered"),
+                }
+            }
+        };
+        assert_eq!(in_time(again).await.cause, Cause::Answered);
+        yes.abort();
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn no_slot_is_held_while_a_person_is_asked() {
+    let (folder, world) = (folder(), World::default());
+    let sim = thinking(|asked| match (asked.last_user(), results(asked)) {
+        ("Go", 0) => Answer::asks("keyed", json!({})),
+        _ => Answer::words("Done."),
+    });
+    let house = House::open(folder.path(), &config(&sim, "agent.concurrency = 1"));
+    bench::serve(&house, &world).await;
+    let params = ChatParams {
+        tools: vec!["keyed".to_owned()],
+        ..asking(3, "Go")
+    };
+    let meanwhile = async {
+        until_questions(&house, 1).await;
+        // The only slot is free for others.
+        let reply = tokio::time::timeout(DEADLINE, house.run(waiting("a", "Well?"))).await;
+        assert_eq!(reply.expect("gets its turn").success, Some(true));
+        assert_eq!(questions(&house).await, 1);
+        say_yes(&house)
+    };
+    let (reply, yes) = tokio::join!(chat(&house, params), meanwhile);
+    assert_eq!(reply.cause, Cause::Answered);
+    assert_eq!(world.runs("keyed"), 1);
+    yes.abort();
     house.close().await;
 }

@@ -272,6 +272,18 @@ impl House {
 
     /// Ends the house as a crash would: nothing more is written, nobody is told.
     pub(crate) async fn crash(self) -> PathBuf {
+        self.store.close().await;
+        self.end().await
+    }
+
+    /// Stops the house as a daemon stops on SIGTERM, with little time for what is under way.
+    pub(crate) async fn stop(self) -> PathBuf {
+        self.tasks.begin_drain();
+        let _ = self.bus.drain(Duration::from_millis(200)).await;
+        self.end().await
+    }
+
+    async fn end(self) -> PathBuf {
         self.tasks.stop();
         // Calls that hang at a service are let go; the drivers have left already.
         let _ = self.bus.drain(Duration::from_millis(200)).await;

@@ -95,6 +95,12 @@ impl Agent {
                 say(0, "Once");
                 stopped.await;
             }
+            "slow" => {
+                let released = self.stop.notified();
+                say(0, "Hel");
+                released.await;
+                say(3, "lo");
+            }
             "silent" => self.stop.notified().await,
             "break" => {
                 let heard = self.stop.notified();

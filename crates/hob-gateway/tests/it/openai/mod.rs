@@ -362,3 +362,37 @@ async fn a_revoked_token_ends_its_stream() {
     stopped(&agent).await;
     house.stop().await;
 }
+
+#[tokio::test]
+async fn no_request_timeout_cuts_an_answer_however_long_it_takes() {
+    let config = "gateway.request_timeout = \"50ms\"";
+    let house = House::with(config, Some("127.0.0.1:0")).await.unwrap();
+    let agent = Agent::move_in(&house);
+    for (what, stream) in [
+        ("slow", true),
+        ("slow", false),
+        ("silent", true),
+        ("silent", false),
+    ] {
+        agent.chats.lock().unwrap().clear();
+        let body = wish(what, &json!({ "stream": stream }));
+        let token = house.owner();
+        let answer = ask(&house, &token, &body);
+        let later = async {
+            while agent.chats.lock().unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            // Several looks of whoever ends silence.
+            tokio::time::sleep(Duration::from_millis(800)).await;
+            agent.stop.notify_waiters();
+        };
+        let (answer, ()) = tokio::join!(answer, later);
+        assert_eq!(answer.status, 200, "{what} {stream}: {}", answer.text());
+        assert!(!answer.text().contains("error"), "{}", answer.text());
+        assert!(
+            agent.aborted.lock().unwrap().is_empty(),
+            "nothing was stopped"
+        );
+    }
+    house.stop().await;
+}

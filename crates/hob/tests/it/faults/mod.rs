@@ -70,6 +70,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 26, test: "f26_panic_in_one_actor", expects: "only that request fails" },
     Fault { number: 27, test: "f27_shutdown_during_load", expects: "ends within 10 s, no half records" },
     Fault { number: 27, test: "f27_shutdown_with_services_at_work", expects: "ends within 10 s, no process of a service is left" },
+    Fault { number: 27, test: "f27_runs_at_orderly_stops", expects: "every accepted run ends answered after the restart, none because of the stop" },
     Fault { number: 31, test: "f31_giant_frame_and_a_million_fragments", expects: "closed at the limit, before allocation" },
     Fault { number: 32, test: "f32_hostile_json", expects: "typed error, stack safe" },
     Fault { number: 34, test: "f34_slow_consumer", expects: "that client is told and closed, others unharmed" },

@@ -95,7 +95,7 @@ fn f101_runs_killed_at_random_points() {
 }
 
 /// The model of these runs: it looks only at the conversation.
-fn five_calls(asked: &Asked) -> Answer {
+pub(super) fn five_calls(asked: &Asked) -> Answer {
     let name = asked.last_user().rsplit(' ').next().unwrap_or_default();
     let thing = |tool: &str| format!("{name}-{tool}");
     let call = |tool: &str| (tool.to_owned(), json!({ "of": thing(tool) }));
@@ -165,7 +165,7 @@ pub(super) fn task(name: &str) -> String {
     format!("Do the five things of {name}")
 }
 
-fn is_over(house: &House, run: &Run) -> bool {
+pub(super) fn is_over(house: &House, run: &Run) -> bool {
     run.id.as_ref().is_some_and(|id| house.person.saw_end(id))
 }
 
@@ -189,7 +189,7 @@ fn live(house: &mut House, life: Duration, runs: &[Run]) -> bool {
 }
 
 /// What there is to say of runs that neither end nor ask.
-fn stuck(house: &House, runs: &[Run]) -> String {
+pub(super) fn stuck(house: &House, runs: &[Run]) -> String {
     let world = &house.workshop.world;
     let (served, life) = (&world.served, &world.life);
     let mut text = format!("runs neither end nor ask; daemon {life:?}, tools at {served:?}:\n");

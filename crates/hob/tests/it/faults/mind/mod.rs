@@ -11,5 +11,6 @@ mod person;
 mod poison;
 mod providers;
 mod reconnect;
+mod stopped_runs;
 mod verdict;
 mod workshop;
