@@ -1,7 +1,6 @@
 //! The handle every room holds.
 
 use crate::blobs::Blobs;
-use crate::check;
 use crate::checksums::damage::WithDamage;
 use crate::error::StoreError;
 use crate::events;

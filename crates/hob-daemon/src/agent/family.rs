@@ -230,7 +230,10 @@ pub(super) async fn end_run(
 
 /// Whether what a run had written is lost, so that reading it again gives the same.
 fn is_unreadable(error: &StoreError) -> bool {
-    matches!(error, StoreError::Damaged { .. } | StoreError::Internal(_))
+    matches!(
+        error,
+        StoreError::Damaged { .. } | StoreError::DamagedRow(_) | StoreError::Internal(_)
+    )
 }
 
 /// Ends all that a run started and that has not ended, and all below; all at once, because a stop

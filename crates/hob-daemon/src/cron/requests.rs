@@ -179,6 +179,7 @@ impl Shared {
         let damaged = self.parts.store.damaged_rows("jobs");
         damaged.iter().find(|row| row.id.as_deref() == Some(name))?;
         let removed = async {
+            let mut rules = Vec::new();
             for kind in terms::KINDS {
                 // What it was granted went by its name and a kind that cannot be read any more.
                 let owner = Owner {
@@ -186,9 +187,9 @@ impl Shared {
                     kind,
                     name,
                 };
-                grants::settle(&self.caller, owner, &[]).await?;
+                rules.extend(self.grants().replace(owner, &[]).await?);
             }
-            self.parts.store.remove_job(name).await?;
+            self.parts.store.remove_job(name, rules).await?;
             Ok(Removed {
                 id: name.to_owned(),
                 name: name.to_owned(),

@@ -15,10 +15,15 @@ async fn the_status_says_what_is_true_now() {
         started_at: 17,
         home: house.home.root().display().to_string(),
         listeners: Arc::clone(&listeners),
+        notes: Arc::new(OnceLock::new()),
     };
     house
         .bus
-        .serve(room(facts, house.store.clone()))
+        .serve(room(
+            facts,
+            house.store.clone(),
+            house.bus.emitter("daemon"),
+        ))
         .expect("is served");
     let caller = house.caller();
     let early = caller

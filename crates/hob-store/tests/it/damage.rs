@@ -311,7 +311,7 @@ async fn a_damaged_job_does_not_come_back_as_whole() {
             created_at: 1,
             updated_at: 1,
         };
-        store.add_job(job).await.unwrap();
+        store.add_job(job, Vec::new()).await.unwrap();
     }
     store.close().await;
     alter(&home, "UPDATE jobs SET enabled = 0 WHERE name = 'tidy'");
@@ -326,7 +326,7 @@ async fn a_damaged_job_does_not_come_back_as_whole() {
         slots: Vec::new(),
     };
     damaged(store.open_slots(vec![opening]).await.unwrap_err());
-    store.remove_job("tidy").await.unwrap();
+    store.remove_job("tidy", Vec::new()).await.unwrap();
     assert_eq!(store.all_jobs().await.unwrap().damaged, []);
     store.close().await;
 }

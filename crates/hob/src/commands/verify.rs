@@ -55,7 +55,7 @@ async fn beside_daemon(client: &Client) -> Result<Verified, Failure> {
         .subscribe(Subscription::to([Verifying::SPEC.topic]))
         .await?;
     let options = CallOptions {
-        timeout: WAIT_MAX,
+        timeout: Some(WAIT_MAX),
         ..CallOptions::default()
     };
     let call = client.call_raw(Verify::SPEC.name, Some("{}".into()), options);

@@ -44,8 +44,9 @@ impl Terminal {
 }
 
 async fn pending(house: &Fixture) -> Vec<Question> {
-    let listed = house.caller().call::<Pending>(&PendingParams::default());
-    listed.await.expect("lists").questions
+    let (caller, params) = (house.caller(), PendingParams::default());
+    let listed = caller.call::<Pending>(&params).await;
+    listed.expect("lists").questions
 }
 
 /// Waits until the open questions are as `wanted` says.
