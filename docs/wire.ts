@@ -56,7 +56,10 @@ export interface Methods {
    * Subscribes this connection to topics; `run.*` and `*` are wildcards.
    *
    * Answers the `seq` after which events follow. With `since` the logged events after that
-   * one come first; it may be given only while the connection has no subscription.
+   * one come first; it may be given only while the connection has no subscription. A `since`
+   * that the log does not lead up to, because older files were restored, is answered by
+   * `gateway.gap`, and what is new follows: give `logId` with it, since numbers are then given
+   * again.
    */
   "gateway.subscribe": { params: GatewaySubscribeParams; result: GatewaySubscribed };
   /** Ends subscriptions of this connection: those named, or all. */
@@ -73,6 +76,13 @@ export interface Methods {
   "gateway.auth": { params: GatewayAuthParams; result: GatewayAuthenticated };
   /** Shows the daemon: version, addresses, store. */
   "daemon.status": { params: DaemonStatusParams; result: DaemonStatus };
+  /**
+   * Checks everything that is stored: the database, its rows, its blobs, the audit record.
+   *
+   * It reads all of it, so it can take minutes; `daemon.verifying` tells how far it is. Work
+   * goes on meanwhile.
+   */
+  "daemon.verify": { params: DaemonVerifyParams; result: DaemonVerified };
   /** Creates a session, or returns the one that already has this key. */
   "session.create": { params: SessionCreateParams; result: SessionCreated };
   /** Shows one session. */
@@ -171,6 +181,12 @@ export interface Methods {
   "permission.redeem": { params: PermissionRedeemParams; result: PermissionRedeemed };
   /** Takes back the questions of a run that is over; whoever waits for one is denied. */
   "permission.withdraw": { params: PermissionWithdrawParams; result: PermissionWithdrawn };
+  /**
+   * Marks this connection as one that shows questions to a person, until it closes.
+   * While there is one, questions have no deadline; when the last one closes, each gets its whole
+   * time from then on. Needs a connection that stays: a WebSocket or the unix socket.
+   */
+  "permission.attend": { params: PermissionAttendParams; result: PermissionAttended };
   /** Lists the questions that wait for an answer. */
   "permission.pending": { params: PermissionPendingParams; result: PermissionQuestions };
   /** Lists what was decided, the newest first. */
@@ -314,8 +330,9 @@ export interface Events {
   /**
    * Logged events `from` to `to` cannot be delivered to this connection.
    *
-   * Either they left the log before the cursor of `since`, or this consumer was too slow; in
-   * the second case the connection is closed after it.
+   * `reason` says why. After `slow` and `unreadable` the connection is closed, and the events
+   * can be had by subscribing again. After `otherLog` everything that was learnt from events
+   * is to be read anew: the daemon's files are not those that it was learnt from.
    */
   "gateway.gap": GatewayGapRange;
   /** A session was created. */
@@ -340,7 +357,10 @@ export interface Events {
   "run.tool": RunToolPayload;
   /** A step ended: the model answered, and its calls, if any, follow. */
   "run.step": RunStepPayload;
-  /** A budget of the session, the day or the house is used up: a person must allow more. */
+  /**
+   * A budget of the session, the day or the house is used up: a person must allow more. Runs of
+   * loops, jobs and webhooks end instead, with the cause `budget`.
+   */
   "run.paused": RunPausedPayload;
   /** Nobody knows whether a tool call happened: a person must say. */
   "run.in_doubt": RunInDoubtPayload;
@@ -526,11 +546,18 @@ export interface AgentRunSelector {
 export interface AgentRuns {
   runs: RunView[];
   next?: RunId | null;
+  /** Damaged rows, which are left out above. */
+  damaged?: DamagedRow[];
 }
 
 export interface AgentStats {
   runs: number;
   active: number;
+  /**
+   * Of the active ones those that wait for a person: for a permission, for money, or for a word
+   * about a call in doubt.
+   */
+  waiting?: number;
   queued: number;
   cost: Cost;
 }
@@ -574,6 +601,8 @@ export type Applied =
 export interface AuditEntries {
   entries: AuditEntry[];
   more?: boolean;
+  /** Damaged rows, which are left out above. */
+  damaged?: DamagedRow[];
 }
 
 /** One entry. Its hash covers everything else in it, and `previous` the entry before. */
@@ -615,6 +644,8 @@ export interface AuditListParams {
 export interface AuditPage {
   entries: AuditEntry[];
   more?: boolean;
+  /** Damaged rows, which are left out above. */
+  damaged?: DamagedRow[];
 }
 
 export interface AuditVerified {
@@ -644,6 +675,14 @@ export interface BackoffView {
   maxMs: number;
   /** Failures in a row after which the loop gives up; 0 is never. */
   errorsMax: number;
+}
+
+/** A file `services/NAME.toml` that does not describe a service. */
+export interface BrokenService {
+  name: string;
+  file: string;
+  /** What is wrong, with the file and the line. */
+  problem: string;
 }
 
 /** Where a run must stop. What is missing takes the configured default. */
@@ -697,6 +736,11 @@ export type Cause =
   | "answered"
   /** Somebody stopped it. */
   | "aborted"
+  /**
+   * A budget of the session, the day or everything together was used up, and nobody was there
+   * to allow more.
+   */
+  | "budget"
   /** Too many failures in a row. */
   | "error-streak"
   /** The model asked for the same call with the same arguments again and again. */
@@ -935,7 +979,7 @@ export interface CronDelivered {
   dueAt: number;
   origin: SlotOrigin;
   state: SlotState;
-  /** Why it was skipped, missed, stopped or failed. */
+  /** Why it was skipped, missed, stopped or failed, or what was denied and how to allow it. */
   reason?: string | null;
   /** How many due times before it this one stands for, where only the latest is run. */
   standsFor?: number;
@@ -945,6 +989,10 @@ export interface CronDelivered {
   /** The answer, or what the command printed, bounded. */
   output?: string | null;
   cost?: Cost;
+  /** Calls of its run that were denied, those of its sub-agents included. */
+  deniedCalls?: number;
+  /** Calls of its run that failed or were invalid. */
+  failedCalls?: number;
   /** How many times its work was begun. */
   attempt?: number;
   startedAt?: number | null;
@@ -992,6 +1040,8 @@ export interface CronJobs {
   jobs: Job[];
   /** There are more: ask again after the last one. */
   more?: boolean;
+  /** Damaged jobs, which are left out above and do not run. */
+  damaged?: DamagedRow[];
 }
 
 export interface CronListParams {
@@ -1094,6 +1144,8 @@ export interface DaemonStatus {
   home: string;
   /** Each listener as `surface address`. */
   listeners: string[];
+  /** What a person must know of them, such as that the usual port was taken. */
+  notes?: string[];
   store: StoreStatus;
   sessions: number;
   /** The last logged event. */
@@ -1101,6 +1153,39 @@ export interface DaemonStatus {
 }
 
 export type DaemonStatusParams = Record<string, never>;
+
+/** The result of a check of the whole store. */
+export interface DaemonVerified {
+  /** Whether nothing is damaged or missing. */
+  sound: boolean;
+  /** What was checked, in this order: `database`, `rows`, `blobs`, `audit`. */
+  parts: VerifiedPart[];
+  /** The damaged rows among the problems, for a program. */
+  damaged?: DamagedRow[];
+  /** Acknowledged writes that may be lost, where nothing is left that could tell. */
+  doubts?: string[];
+  /** What is unusual and harmless. */
+  notes?: string[];
+}
+
+export type DaemonVerifyParams = Record<string, never>;
+
+/** A stored row that is damaged or missing. It is named wherever it would have been shown. */
+export interface DamagedRow {
+  /**
+   * The kind of row: `messages`, `journal`, `runs`, `run_tasks`, `rules`, `jobs`, `tokens` or
+   * `audit`.
+   */
+  table: string;
+  /** The session it belongs to. */
+  sessionKey?: string | null;
+  /** Its number: a message's `seq`, an entry's place. */
+  number?: number | null;
+  /** Its id, or the id of its run. */
+  id?: string | null;
+  /** A sentence that names it, and what to do. */
+  message: string;
+}
 
 export type Decision = "allow" | "deny";
 
@@ -1279,6 +1364,21 @@ export interface Finding {
   importance: Importance;
 }
 
+/** Why events cannot be delivered. */
+export type GapReason =
+  /** They left the log, which keeps events for a while. */
+  | "expired"
+  /** This consumer was too slow. */
+  | "slow"
+  /** The event is larger than a frame may be. */
+  | "tooLarge"
+  /** The log cannot be read now. */
+  | "unreadable"
+  /** The log does not lead up to the event `since`: older files were restored. */
+  | "otherLog"
+  /** A reason that this version does not know. */
+  | "unknown";
+
 export interface GatewayAuthParams {
   token: string;
   /** The wire's version the peer speaks; 1 when missing. */
@@ -1322,6 +1422,8 @@ export interface GatewayDescribeParams {
 export interface GatewayDescription {
   protocol: number;
   version: string;
+  /** Names the event log as this daemon writes it; see `gateway.subscribe`. */
+  logId?: string | null;
   limits: Record<string, number>;
   errors: ErrorDescription[];
   methods: MethodDescription[];
@@ -1331,6 +1433,7 @@ export interface GatewayDescription {
 export interface GatewayGapRange {
   from: number;
   to: number;
+  reason?: GapReason | null;
 }
 
 export type GatewayInspectParams = Record<string, never>;
@@ -1371,11 +1474,15 @@ export interface GatewaySubscribeParams {
   sessionKey?: string | null;
   /** Replay the logged events after this `seq` first. */
   since?: number | null;
+  /** The `logId` of the subscription in which the event `since` was received. */
+  logId?: string | null;
 }
 
 export interface GatewaySubscribed {
   /** The last logged event when the subscription began. */
   seq: number;
+  /** Names the log that the numbers of this connection's events belong to. */
+  logId?: string | null;
 }
 
 export interface GatewayTraceParams {
@@ -1490,10 +1597,16 @@ export interface Iteration {
   prompt: string;
   /** The answer; missing while it is under way. */
   response?: string | null;
+  /** Whether the model answered; `outcome` says more. */
   success?: boolean | null;
+  outcome?: WorkOutcome | null;
   cause?: Cause | null;
-  /** Why it failed. */
+  /** Why it failed, or what was denied and how to allow it. */
   message?: string | null;
+  /** Calls of its run that were denied, those of its sub-agents included. */
+  deniedCalls?: number;
+  /** Calls of its run that failed or were invalid. */
+  failedCalls?: number;
   cost?: Cost;
   startedAt: number;
   endedAt?: number | null;
@@ -1770,6 +1883,8 @@ export interface LoopState {
   /** Failures in a row. */
   errors?: number;
   lastError?: string | null;
+  /** How the last iteration went that is over. */
+  outcome?: WorkOutcome | null;
   /** Why it is not running, once it ran. */
   stopped?: LoopEnd | null;
   /** What this start has cost. */
@@ -1783,6 +1898,10 @@ export interface LoopStatePayload {
   iteration: number;
   nextAt?: number | null;
   errors?: number;
+  /** How the iteration went that ends with this; missing when none does. */
+  outcome?: WorkOutcome | null;
+  /** Why that iteration failed, or what was denied and how to allow it. */
+  message?: string | null;
   cost?: Cost;
 }
 
@@ -2141,6 +2260,18 @@ export interface PermissionAskParams {
   channel?: string | null;
   /** Nobody is there to be asked. */
   unattended?: boolean;
+  /**
+   * The question that this call waits for already, as `questionId` in the details of a `TIMEOUT`
+   * names it: waits on for its answer, or takes the one it got meanwhile.
+   */
+  questionId?: string | null;
+}
+
+export type PermissionAttendParams = Record<string, never>;
+
+export interface PermissionAttended {
+  /** Connections that show questions to a person now, this one included. */
+  connections: number;
 }
 
 /** A call that nobody makes. */
@@ -2210,6 +2341,11 @@ export interface PermissionRules {
   notes?: Record<string, string>;
   /** There are more: ask again after the last one. */
   more?: boolean;
+  /**
+   * Damaged rules, which are left out above. While there is one, every call that is not denied
+   * is asked about.
+   */
+  damaged?: DamagedRow[];
 }
 
 export interface PermissionRuling {
@@ -2218,7 +2354,7 @@ export interface PermissionRuling {
   ticket?: string | null;
   /**
    * Who decided: a rule, a token's name, `deadline`, `unattended` when nobody could be asked,
-   * or `withdrawn` with its run.
+   * [`BY_CANNOT_RUN`] when there was nothing to ask, or `withdrawn` with its run.
    */
   by: string;
   /** What the ticket is bound to; a journal keeps it as `approved`. */
@@ -2298,8 +2434,13 @@ export interface Question {
   /** The hash the answer is bound to; any difference at run time asks again. */
   digest: string;
   askedAt: number;
-  /** Without an answer by then it is denied. */
+  /** Without an answer by then it is denied, unless it is `attended`. */
   deadlineAt: number;
+  /**
+   * A connection shows it to a person (`permission.attend`), so it has no deadline now: its whole
+   * time begins when the last such connection closes.
+   */
+  attended?: boolean;
 }
 
 /** What happens when the session already has a run. */
@@ -2706,6 +2847,8 @@ export interface Services {
   services: Service[];
   /** Files of the home that could not be read as descriptors, each with the reason. */
   problems?: string[];
+  /** Those of these files that have a service's name: such a service cannot be started. */
+  broken?: BrokenService[];
 }
 
 /** A conversation. */
@@ -2844,6 +2987,11 @@ export interface SessionMessages {
   messages: Message[];
   /** The cursor of the next page; missing on the last. */
   next?: number | null;
+  /**
+   * Messages of this page that are damaged or missing. In `messages` a note of the role
+   * `system` stands in the place of each.
+   */
+  damaged?: DamagedRow[];
 }
 
 export interface SessionSendParams {
@@ -2889,7 +3037,7 @@ export interface Slot {
   dueAt: number;
   origin: SlotOrigin;
   state: SlotState;
-  /** Why it was skipped, missed, stopped or failed. */
+  /** Why it was skipped, missed, stopped or failed, or what was denied and how to allow it. */
   reason?: string | null;
   /** How many due times before it this one stands for, where only the latest is run. */
   standsFor?: number;
@@ -2899,6 +3047,10 @@ export interface Slot {
   /** The answer, or what the command printed, bounded. */
   output?: string | null;
   cost?: Cost;
+  /** Calls of its run that were denied, those of its sub-agents included. */
+  deniedCalls?: number;
+  /** Calls of its run that failed or were invalid. */
+  failedCalls?: number;
   /** How many times its work was begun. */
   attempt?: number;
   startedAt?: number | null;
@@ -2916,6 +3068,10 @@ export type SlotState =
   | "due"
   /** It ran and succeeded. */
   | "ran"
+  /** The model answered, and at least one of its calls was denied. */
+  | "ran_with_denials"
+  /** The model answered, and a call of the last step that made any failed. */
+  | "ran_with_failures"
   /** It ran and failed. */
   | "failed"
   /** It was not run, by a rule of the job. */
@@ -2980,14 +3136,20 @@ export type StoreState =
   /** Another daemon took this home over: reads only, for good. */
   | "fenced"
   /** A file of the store was deleted, moved or replaced: reads only, until a restart. */
-  | "replaced";
+  | "replaced"
+  /** The disk fails: reads as far as they go, until it works again. */
+  | "failing";
 
 export interface StoreStatus {
   state: StoreState;
   /** What to do when it is not ready. */
   message?: string | null;
-  /** What start-up found and mended, such as a torn write-ahead log. */
+  /** What start-up found in the files, such as a torn write-ahead log. */
   findings?: string[];
+  /** Those findings that tell of acknowledged writes that are, or may be, lost. */
+  losses?: string[];
+  /** Damaged rows that were met since the start; `daemon.verify` looks for all of them. */
+  damaged?: DamagedRow[];
   schema: number;
   sqlite: string;
   /** Size of the database file. */
@@ -3371,6 +3533,8 @@ export interface TokenRevoked {
 
 export interface Tokens {
   tokens: TokenInfo[];
+  /** Damaged tokens, which are left out above and open nothing. */
+  damaged?: DamagedRow[];
 }
 
 /** A tool the model wants run. */
@@ -3476,6 +3640,11 @@ export interface ToolPreviewed {
   state?: string | null;
   /** Why the call would do nothing, if so. */
   wouldFail?: string | null;
+  /**
+   * Why the call can never run, if so: its arguments do not fit its schema, or they name what no
+   * call may reach. Nobody is asked about it.
+   */
+  cannotRun?: string | null;
   /**
    * Whether a person is asked whatever rule or mode allows it: the call changes a file that
    * something else may run by itself.
@@ -3585,6 +3754,16 @@ export interface Usage {
   cachedTokens?: number;
 }
 
+export interface VerifiedPart {
+  name: string;
+  /** Pages, rows, blobs or entries that were read. */
+  checked: number;
+  /** What is wrong, a sentence each. */
+  problems: string[];
+  /** There are more problems than are listed. */
+  more?: boolean;
+}
+
 /** The `error` of a response frame. */
 export interface WireError {
   code: ErrorCode;
@@ -3618,6 +3797,16 @@ export type Work =
   | {
     kind: "heartbeat";
   } & HeartbeatWork;
+
+/** How a piece of work went that nobody watched, once it is over. */
+export type WorkOutcome =
+  | "failed" | "stopped"
+  /** The model answered, and its work was not kept from anything. */
+  | "ran"
+  /** The model answered, and at least one of its calls was denied. */
+  | "ran_with_denials"
+  /** The model answered, and a call of the last step that made any failed. */
+  | "ran_with_failures";
 
 /** Every error code and the HTTP status it becomes. */
 export const HTTP_STATUS: Record<ErrorCode, number> = {
