@@ -15,7 +15,7 @@ const COMMANDS: &[Entry] = &[
     Entry {
         name: "tidy",
         usage: "[--fast|--figures]",
-        summary: "Check the rules of the house; --fast leaves clippy out; --figures prints sizes and shares",
+        summary: "Check the rules of the house, or print its figures; --fast: no clippy",
         run: run_tidy,
     },
     Entry {

@@ -33,11 +33,14 @@ fn grant(tool: &str) -> GrantView {
     }
 }
 
+/// The step and fate of each call, and what is told of them.
+type Row<'a> = (&'a [(u32, CallFate<'a>)], WorkOutcome, u32, u32);
+
 #[test]
 fn a_denial_is_told_and_a_failure_only_where_it_was_the_last_word() {
     use WorkOutcome::{Ran, RanWithDenials, RanWithFailures};
     let no = denied(None);
-    let table: [(&[(u32, CallFate<'_>)], WorkOutcome, u32, u32); 9] = [
+    let table: [Row<'_>; 9] = [
         (&[], Ran, 0, 0),
         (&[(1, DONE)], Ran, 0, 0),
         (&[(1, no)], RanWithDenials, 1, 0),

@@ -9,7 +9,7 @@ use hob_bus::Call;
 use hob_core::permission::{check_terms, recorded};
 use hob_kit::dice::Dice;
 use hob_kit::mask::Mask;
-use hob_store::{NewEntry, NewRule, RuleChange, Store};
+use hob_store::{NewEntry, NewRule, RuleChange, RuleReplacement, Store};
 use hob_wire::rooms::permission::{Rule, Terms};
 use hob_wire::schedule::GrantView;
 use hob_wire::work::{Reach, RuleDecision};
@@ -114,7 +114,7 @@ impl GrantPlanner<'_> {
             let rule = self.new_rule(owner, terms);
             RuleChange::Add {
                 entry: self.entry("rule-added", owner, &rule.id, &rule.terms),
-                rule,
+                rule: Box::new(rule),
             }
         }));
         Ok(changes)
@@ -129,12 +129,12 @@ impl GrantPlanner<'_> {
         let rules = rules_of(self.store, from).await?;
         let steps = rules.into_iter().map(|rule| {
             let new = self.new_rule(to, to.terms(&grant(&rule)));
-            RuleChange::Replace {
+            RuleChange::Replace(Box::new(RuleReplacement {
                 removed: self.entry("rule-removed", from, &rule.id, &rule.terms),
                 added: self.entry("rule-added", to, &new.id, &new.terms),
                 id: rule.id,
                 rule: new,
-            }
+            }))
         });
         Ok(steps.collect())
     }

@@ -43,7 +43,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, NotText> {
         let before = &bytes[..at];
         let line_start = before.iter().rposition(|byte| *byte == b'\n');
         NotText {
-            line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+            line: before.split(|byte| *byte == b'\n').count(),
             column: at - line_start.map_or(0, |end| end + 1) + 1,
             byte: bytes.get(at).copied().unwrap_or_default(),
             is_utf16: UTF16_MARKS.iter().any(|mark| bytes.starts_with(mark)),

@@ -56,12 +56,12 @@ fn loss(finding: Option<Finding>) -> Option<Loss> {
     finding.map(|finding| finding.loss)
 }
 
-fn held(seq: u64, silent_commits: u64) -> Option<Held> {
-    Some(Held {
+fn held(seq: u64, silent_commits: u64) -> Held {
+    Held {
         seq,
         silent_commits,
         ..HELD
-    })
+    }
 }
 
 #[test]
@@ -70,14 +70,14 @@ fn the_mark_settles_what_the_log_cannot_tell() {
     assert_eq!(found(whole, (9, End::Clean), Some(HELD)), None);
     assert_eq!(loss(found(whole, (9, CUT), Some(HELD))), Some(Loss::None));
     assert_eq!(loss(found(whole, (9, TORN), Some(HELD))), Some(Loss::None));
-    let behind = held(49, 4);
+    let behind = Some(held(49, 4));
     assert_eq!(loss(found(whole, (8, CUT), behind)), Some(Loss::Certain));
-    let text = found(whole, (8, TORN), held(23, 1)).unwrap().text;
+    let text = found(whole, (8, TORN), Some(held(23, 1))).unwrap().text;
     for part in ["/h/hob.db", "events 24 to 50 are lost", "byte 4152"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     // Writes without an event are counted, too.
-    let text = found(whole, (8, CUT), held(50, 2)).unwrap();
+    let text = found(whole, (8, CUT), Some(held(50, 2))).unwrap();
     assert_eq!(text.loss, Loss::Certain);
     assert!(text.text.contains("last 2 acknowledged"), "{text:?}");
 }
@@ -105,7 +105,7 @@ fn an_older_copy_is_noticed_even_after_an_orderly_end() {
         ..CLAIM
     });
     assert_eq!(found(closed, (0, End::Clean), Some(HELD)), None);
-    let finding = found(closed, (0, End::Clean), held(30, 4)).unwrap();
+    let finding = found(closed, (0, End::Clean), Some(held(30, 4))).unwrap();
     assert_eq!(finding.loss, Loss::Certain);
     assert!(finding.text.contains("older copy"), "{finding:?}");
 }

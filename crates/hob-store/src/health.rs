@@ -1,21 +1,29 @@
 //! Whether the store takes writes now, and what start-up found. One place that writer, readers and
 //! checks report to, and that `daemon.status` reads.
 //!
-//! Invariant: a damaged, fenced or replaced store never becomes ready again; one whose disk is full
-//! or fails does, as soon as the disk works.
+//! SQLite calls a database malformed when a read of it fails, also if only once. So an error that
+//! speaks of damage stops writes, and the check decides whether it is so.
+//!
+//! Invariants: a damaged, fenced or replaced store never becomes ready again; one whose disk is full
+//! or fails does, as soon as the disk works; only the check calls a store damaged.
 
 use crate::error::StoreError;
 use hob_wire::DamagedRow;
 use hob_wire::rooms::daemon::StoreState;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
 
 /// Findings kept; a file that rots in a thousand places is described well enough by these.
 const FINDINGS_MAX: usize = 64;
+/// Why writes are refused until the check has looked.
+const SUSPICION: &str = "a part of it could not be read, and hob checks whether it is damaged";
 
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     /// A std mutex, because it is held for a few lines without await.
     inner: Mutex<Inner>,
+    /// The thread of the check, to be woken.
+    checker: OnceLock<Thread>,
 }
 
 #[derive(Debug, Default)]
@@ -24,6 +32,8 @@ struct Inner {
     refusal: Option<StoreError>,
     /// Why the database cannot be read whole, while that lasts.
     unreadable: Option<String>,
+    /// Whether an error spoke of damage since the check began its last look.
+    suspected: bool,
     findings: Vec<String>,
     losses: Vec<String>,
     damaged: Vec<DamagedRow>,
@@ -53,8 +63,51 @@ impl Health {
         self.inner().refusal.as_ref().is_some_and(may_pass)
     }
 
+    /// Whether writes are refused until the check has read the database whole.
+    pub(crate) fn awaits_check(&self) -> bool {
+        self.inner().unreadable.is_some()
+    }
+
     /// Takes note of an error, if it says something about the store as a whole.
     pub(crate) fn note(&self, error: &StoreError) {
+        match error {
+            StoreError::Damaged { .. } => self.suspect(error),
+            _ => self.refuse(error),
+        }
+    }
+
+    /// The check found damage, and found it again.
+    pub(crate) fn confirm_damage(&self, error: &StoreError) {
+        self.refuse(error);
+    }
+
+    /// What to tell a caller about an error: damage only once it is confirmed.
+    pub(crate) fn as_known(&self, error: StoreError) -> StoreError {
+        let confirmed = matches!(self.inner().refusal, Some(StoreError::Damaged { .. }));
+        match error {
+            StoreError::Damaged { .. } if !confirmed => StoreError::Io(SUSPICION.to_owned()),
+            other => other,
+        }
+    }
+
+    /// Stops writes and wakes the check.
+    fn suspect(&self, error: &StoreError) {
+        let mut inner = self.inner();
+        if inner.refusal.as_ref().is_some_and(|now| !may_pass(now)) {
+            return;
+        }
+        inner.suspected = true;
+        // While it cannot be read the check looks again by itself.
+        if inner.unreadable.is_none() {
+            tracing::warn!("the database is checked, because of an error: {error}");
+            inner.unreadable = Some(SUSPICION.to_owned());
+            if let Some(checker) = self.checker.get() {
+                checker.unpark();
+            }
+        }
+    }
+
+    fn refuse(&self, error: &StoreError) {
         let is_lasting = matches!(
             error,
             StoreError::Damaged { .. }
@@ -97,9 +150,30 @@ impl Health {
         inner.unreadable = Some(why.to_owned());
     }
 
+    /// The present thread is the check: it is unparked when there is something to look at.
+    pub(crate) fn register_checker(&self) {
+        // A store has one check, so nobody was here before.
+        let _ = self.checker.set(std::thread::current());
+    }
+
+    /// Whether there is something to look at.
+    pub(crate) fn is_suspected(&self) -> bool {
+        self.inner().suspected
+    }
+
+    /// A look begins: it answers every suspicion so far.
+    pub(crate) fn look_begins(&self) {
+        self.inner().suspected = false;
+    }
+
     /// The database was read whole and is sound.
     pub(crate) fn readable_again(&self) {
-        if self.inner().unreadable.take().is_some() {
+        let mut inner = self.inner();
+        // Something failed since the look began: the next one decides.
+        if inner.suspected {
+            return;
+        }
+        if inner.unreadable.take().is_some() {
             tracing::info!("the database can be read again and is sound; hob accepts work");
         }
     }

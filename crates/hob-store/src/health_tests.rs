@@ -37,7 +37,7 @@ fn a_failing_disk_is_told_and_passes() {
 fn damage_lasts() {
     let health = Health::default();
     health.note(&io());
-    health.note(&damaged());
+    health.confirm_damage(&damaged());
     health.recovered();
     health.note(&io());
     health.readable_again();
@@ -59,6 +59,27 @@ fn a_database_that_cannot_be_read_is_ready_when_it_can() {
     );
     health.readable_again();
     assert_eq!(health.report().state, StoreState::Ready);
+}
+
+#[test]
+fn an_error_that_speaks_of_damage_waits_for_the_check() {
+    let health = Health::default();
+    health.note(&damaged());
+    assert_eq!(health.report().state, StoreState::Failing);
+    assert!(matches!(health.refusal(), Some(StoreError::Io(_))));
+    assert!(matches!(health.as_known(damaged()), StoreError::Io(_)));
+    health.look_begins();
+    // It happens again while the look goes on, behind its back.
+    health.note(&damaged());
+    health.readable_again();
+    assert_eq!(health.report().state, StoreState::Failing);
+    assert!(health.is_suspected());
+    health.look_begins();
+    health.readable_again();
+    assert_eq!(health.report().state, StoreState::Ready);
+    health.confirm_damage(&damaged());
+    assert_eq!(health.report().state, StoreState::Damaged);
+    assert_eq!(health.as_known(damaged()), damaged());
 }
 
 #[test]

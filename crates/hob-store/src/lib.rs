@@ -68,7 +68,7 @@ mod writer;
 pub use changes::{Change, Former, NewChange};
 pub use checksums::damage::WithDamage;
 pub use error::StoreError;
-pub use judgements::{Judgement, KeptRule, NewEntry, NewRule, RuleChange};
+pub use judgements::{Judgement, KeptRule, NewEntry, NewRule, RuleChange, RuleReplacement};
 pub use loops::{
     Ended, Kind as MemoryKind, LoopRow, Mode, NewLoop, Prompted, Remember, Started, Under,
     WhichStart,

@@ -143,7 +143,7 @@ fn open_damaged(
     error: &StoreError,
     log_id: String,
 ) -> Result<Opened, StoreError> {
-    health.note(error);
+    health.confirm_damage(error);
     let readers = Readers::open(parts.path, parts.clock.clone(), Arc::clone(&health))?;
     let bounds = readers.read_now(|sql| Ok(events::bounds(sql, 0)?))?;
     Ok(Opened {

@@ -97,7 +97,7 @@ impl Readers {
             Err(StoreError::DamagedRow(row)) => self.health.found_damaged(row),
             _ => {}
         }
-        done
+        done.map_err(|error| self.health.as_known(error))
     }
 
     /// Closes the pool: reads that wait fail, connections close.

@@ -98,13 +98,13 @@ impl Store {
             silent_commits: opened.silent_commits,
         });
         let stop = Arc::new(AtomicBool::new(false));
-        let mut threads = vec![start("hob-store-writer", move || writer.run())?];
-        if opened.to_check {
-            let (path, stop) = (database.clone(), Arc::clone(&stop));
-            threads.push(start("hob-store-check", move || {
-                check_beside(&path, &health, &stop);
-            })?);
-        }
+        let (path, stopped, unclean) = (database.clone(), Arc::clone(&stop), opened.to_check);
+        let threads = vec![
+            start("hob-store-writer", move || writer.run())?,
+            start("hob-store-check", move || {
+                check_beside(&path, &health, &stopped, unclean);
+            })?,
+        ];
         Ok(Store(Arc::new(Inner {
             shared,
             database,
@@ -147,8 +147,6 @@ impl Store {
         );
         let joined = tokio::task::spawn_blocking(move || {
             for thread in threads {
-                // A check that waits for a failing disk is told to end.
-                thread.thread().unpark();
                 // A thread that panicked has said so; there is nothing left to wait for.
                 let _ = thread.join();
             }
@@ -375,16 +373,14 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&mut crate::batch::Batch<'_>) -> Result<T, crate::error::Trouble> + Send + 'static,
     {
-        match self.0.shared.health.refusal() {
-            Some(refusal) => Err(refusal),
-            None => {
-                let done = self.0.shared.lanes.submit(bytes, work).await;
-                if let Err(StoreError::DamagedRow(row)) = &done {
-                    self.0.shared.health.found_damaged(row);
-                }
-                done
-            }
+        if let Some(refusal) = self.0.shared.health.refusal() {
+            return Err(refusal);
         }
+        let done = self.0.shared.lanes.submit(bytes, work).await;
+        if let Err(StoreError::DamagedRow(row)) = &done {
+            self.0.shared.health.found_damaged(row);
+        }
+        done
     }
 
     /// Reads in one snapshot.
@@ -453,6 +449,11 @@ impl Inner {
     fn end(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.shared.lanes.close();
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in &*threads {
+            // The check waits for something to look at.
+            thread.thread().unpark();
+        }
     }
 }
 

@@ -48,6 +48,11 @@ fn a_single_bad_look_only_asks_for_another() {
         judged(vec![unreadable(), unreadable(), damaged()]),
         Judged::LookAgain
     );
+    // A lock says nothing either way.
+    let hindered = || Structure::Hindered("busy".to_owned());
+    assert_eq!(judged(vec![hindered(), hindered()]), Judged::LookLater);
+    let twice = judged(vec![damaged(), hindered(), damaged()]);
+    assert!(matches!(twice, Judged::Damaged(_)), "{twice:?}");
     let settled = judged(vec![unreadable(), unreadable(), damaged(), damaged()]);
     assert!(matches!(settled, Judged::Damaged(_)), "{settled:?}");
 }

@@ -294,6 +294,7 @@ impl Writer {
                 tracing::warn!("the database could not be reopened yet: {error}");
             }
         }
+        let error = self.shared.health.as_known(error);
         let hidden = failpoint::broken(7) || failpoint::broken(8);
         let outcome = if hidden { Ok(()) } else { Err(&error) };
         self.answer(outcome);
@@ -336,6 +337,10 @@ impl Writer {
     }
 
     fn probe_now(&mut self) {
+        // Nothing is written to a database that may be damaged.
+        if self.shared.health.awaits_check() {
+            return;
+        }
         let opened = match self.disk.connection() {
             Some(_) => Ok(()),
             None => self.revive(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn refused(trial: &Trial, tool: &str, args: Value) -> Option<String> {
     let entry = entry(tool);
     let work = trial.work_of_run(tool, "c1", args);
-    refusal(&entry, &(entry.spec)(), &work, &trial.ground)
+    refusal(entry, &(entry.spec)(), &work, &trial.ground)
 }
 
 #[test]
@@ -77,6 +77,6 @@ fn the_home_of_hob_is_refused() {
     let entry = entry("read");
     let mut work = trial.work_of_run("read", "c1", json!({ "path": "home/hob.db" }));
     work.context.workspace = Some(trial.around.path().display().to_string());
-    let told = refusal(&entry, &(entry.spec)(), &work, &trial.ground).unwrap();
+    let told = refusal(entry, &(entry.spec)(), &work, &trial.ground).unwrap();
     assert!(told.contains("belongs to hob itself"), "{told}");
 }

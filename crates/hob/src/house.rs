@@ -29,7 +29,6 @@ use hob_store::{Store, StoreError, StoreOptions};
 use hob_wire::rooms::daemon::StateFile;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -218,13 +217,12 @@ impl House<'_> {
             apply: Box::new(move |settings| log.apply(settings)),
         });
         let settings = config.watch();
-        let (listeners, notes) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
+        let announced = rooms::Announced::default();
         let mut kept = None;
         let mut access = ListenerAccess::default();
         let figures = Figures::default();
         if !self.options.bare {
-            let heard = (Arc::clone(&listeners), Arc::clone(&notes));
-            let served = self.serve_rooms(bus, groups, config, heard)?;
+            let served = self.serve_rooms(bus, groups, config, &announced)?;
             let terminals = served.terminals.clone();
             figures.add(move || terminals.figures());
             access = served.access.clone();
@@ -247,11 +245,11 @@ impl House<'_> {
         })
         .await?;
         // Set once, here; a second value cannot come.
-        let _ = listeners.set(gateway.listeners());
+        let _ = announced.listeners.set(gateway.listeners());
         for note in gateway.notes() {
             tracing::warn!("{note}");
         }
-        let _ = notes.set(gateway.notes());
+        let _ = announced.notes.set(gateway.notes());
         Ok((gateway, kept))
     }
 

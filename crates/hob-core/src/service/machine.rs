@@ -378,10 +378,8 @@ impl Machine {
         let idle_at = self.idle_at();
         let ready_ms = self.policy.ready_ms;
         match &mut self.phase {
-            Phase::Settling { since_ms } => {
-                if now_ms >= since_ms.saturating_add(SETTLE_MS) {
-                    self.run(now_ms, false);
-                }
+            Phase::Settling { since_ms } if now_ms >= since_ms.saturating_add(SETTLE_MS) => {
+                self.run(now_ms, false);
             }
             Phase::Awaiting { since_ms, look, .. } => {
                 if now_ms >= since_ms.saturating_add(ready_ms) {

@@ -110,6 +110,9 @@ pub(super) struct Chat {
     pub(super) failover: Failover,
     pub(super) wait_ms: u64,
     pub(super) cost: Cost,
+    /// What the ledger's keys of its calls begin with. Fresh for each answer: the caller makes the
+    /// chat's id, and may use it again once the answer has ended.
+    pub(super) ledger_prefix: String,
     /// The ledger's key of the call under way, and what it is reserved for.
     pub(super) reserved: Option<(String, Option<u64>)>,
     pub(super) content: Vec<Part>,
@@ -156,8 +159,10 @@ impl Chat {
             run_id: params.chat_id,
         };
         let limits = settings::limits(&shared.settings());
+        let answer = shared.parts.dice.uuid(shared.now_ms());
         let own: BTreeSet<String> = params.tools.iter().cloned().collect();
         Chat {
+            ledger_prefix: format!("{session}/{answer}"),
             hands: Hands {
                 caller: shared.parts.bus.caller("agent"),
                 tools: Arc::clone(&shared.tools),

@@ -27,7 +27,7 @@ impl Chat {
         attempt: u32,
     ) -> Result<Option<Vec<Effect>>, WireError> {
         let order = self.order().await?;
-        let key = format!("{}/{step}/{attempt}", self.params.chat_id);
+        let key = format!("{}/{step}/{attempt}", self.ledger_prefix);
         // What costs nothing needs no budget's yes: its row is written while the model thinks.
         let free = order.reserved == Some(0);
         if !free {

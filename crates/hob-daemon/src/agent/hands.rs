@@ -7,7 +7,7 @@ use hob_bus::Caller;
 use hob_core::family;
 use hob_kit::failpoint;
 use hob_tools::terminal;
-use hob_wire::rooms::permission::{self, AskParams, BY_CANNOT_RUN, Denial, Ruling, WithdrawParams};
+use hob_wire::rooms::permission::{self, AskParams, BY_CANNOT_RUN, Denial, WithdrawParams};
 use hob_wire::rooms::tool::{
     Cancel, CancelParams, Describe, DescribeParams, Execute, ExecuteParams, Executed, Probe, Probed,
 };
@@ -135,7 +135,7 @@ impl Hands {
             return unknown();
         }
         let context = self.context(&call);
-        let mut question = AskParams {
+        let question = AskParams {
             tool,
             args: call.args.clone(),
             context,
@@ -143,9 +143,8 @@ impl Hands {
             approved,
             channel: self.channel.clone(),
             unattended: self.unattended,
-            question_id: None,
         };
-        let ruling = self.ruling(&mut question).await;
+        let ruling = self.caller.call::<permission::Ask>(&question).await;
         let denied = |by: String, reason, grant| {
             Box::new(Denial {
                 call_id: call.id.clone(),
@@ -172,20 +171,6 @@ impl Hands {
             Err(error) => {
                 let reason = format!("No permission could be had: {}", error.message);
                 Asked::Unreachable(denied(error.code.as_str().to_owned(), reason, None))
-            }
-        }
-    }
-
-    /// Waits for a ruling. A person may take hours, and one request may not: it is made again until
-    /// there is an answer.
-    async fn ruling(&self, question: &mut AskParams) -> Result<Ruling, WireError> {
-        loop {
-            match self.caller.call::<permission::Ask>(question).await {
-                Err(error) if error.code == ErrorCode::Timeout => {
-                    let details = error.details.unwrap_or_default();
-                    question.question_id = details["questionId"].as_str().map(str::to_owned);
-                }
-                ruling => return ruling,
             }
         }
     }

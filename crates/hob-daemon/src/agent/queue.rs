@@ -239,7 +239,7 @@ impl Owner {
         let queue = self.queue.clone();
         let tasks = &self.shared.parts.tasks;
         tasks.spawn("agent run", async move {
-            let turn = turn.take(slot).await;
+            let turn = Box::pin(turn.take(slot)).await;
             let _ = queue.words.send(Word::Ended { place, turn }).await;
         });
     }
@@ -280,7 +280,7 @@ impl SessionTurn {
         let fallen = self.fallen.filter(|(fallen, _)| *fallen == run);
         let falls = fallen.map_or(0, |(_, falls)| falls);
         if falls > FALLS_MAX && !failpoint::broken(20) {
-            return self.give_up(row, TRIED_IN_VAIN).await;
+            return Box::pin(self.give_up(row, TRIED_IN_VAIN)).await;
         }
         if family::is_orphan(&self.shared, &row).await {
             let _ = family::end_run(&self.shared, &self.queue, run).await;
@@ -303,7 +303,7 @@ impl SessionTurn {
             Ok(Err(error @ StoreError::Damaged { .. })) => {
                 tracing::error!(%run, "a part of the run cannot be read: {error}");
                 self.shared.live.put_down(&run);
-                return self.give_up(row, &error.to_string()).await;
+                return Box::pin(self.give_up(row, &error.to_string())).await;
             }
             Ok(Err(error)) => tracing::warn!(%run, "the run's driver ended: {error}"),
             Err(_) => tracing::error!(%run, "the run's driver panicked; it is taken up again"),
@@ -348,7 +348,7 @@ impl SessionTurn {
                 }
             }
         };
-        self.ended(run, parked).await
+        Box::pin(self.ended(run, parked)).await
     }
 
     /// Ends a run of which something stored is damaged.

@@ -95,8 +95,8 @@ impl Shared {
             return Err(WireError::new(ErrorCode::Conflict, message));
         }
         self.record_command(call, &row.terms).await?;
-        let rules = self.grants().replace(owner(&row.terms), &granted).await?;
-        self.parts.store.add_job(row.clone(), rules).await?;
+        let changes = self.grants().replace(owner(&row.terms), &granted).await?;
+        self.parts.store.add_job(row.clone(), changes).await?;
         let id = row.id.clone();
         self.book().put(row, ruled, now_ms);
         self.poke.notify_one();
@@ -141,12 +141,12 @@ impl Shared {
         row.updated_at = now_ms;
         let anew = is_rescheduled || is_enabled_anew;
         let granted = is_granted_anew.then_some(granted.as_slice());
-        let rules = self.rule_changes(&before, &row.terms, granted).await?;
+        let changes = self.rule_changes(&before, &row.terms, granted).await?;
         let id = row.id.clone();
         let change = JobChange {
             told: CronChange::Updated,
             anew,
-            rules,
+            rules: changes,
         };
         self.keep(row, ruled, change).await?;
         self.view(&id).await

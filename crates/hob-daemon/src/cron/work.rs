@@ -146,7 +146,7 @@ impl Shared {
             },
         };
         match awaited.end(&started.stop).await {
-            Ok(answer) => of_run(run, answer, started.stop.is_cancelled()),
+            Ok(answer) => of_run(run, &answer, started.stop.is_cancelled()),
             Err(error) => Outcome {
                 run: Some(run),
                 ..Outcome::failed(error.message)
@@ -306,7 +306,7 @@ fn stopped(run: Option<RunId>) -> Outcome {
     }
 }
 
-fn of_run(run: RunId, answer: Answer, is_stopped: bool) -> Outcome {
+fn of_run(run: RunId, answer: &Answer, is_stopped: bool) -> Outcome {
     let (state, reason) = match (answer.outcome(), answer.note()) {
         (WorkOutcome::Stopped, _) if is_stopped => {
             return Outcome {

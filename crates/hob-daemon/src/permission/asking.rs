@@ -16,7 +16,7 @@ use hob_wire::rooms::permission::{
 use hob_wire::rooms::tool::{ExecuteParams, Preview, Previewed};
 use hob_wire::work::{Effect, ToolContext, ToolSpec};
 use hob_wire::{ErrorCode, WireError};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -27,8 +27,6 @@ const BY_JOURNAL: &str = "journal";
 const BY_UNATTENDED: &str = "unattended";
 /// The rule for a call that would only be told why it cannot be done.
 const BY_NO_EFFECT: &str = "rule:no-effect";
-/// The longest that one request waits for an answer.
-const ASK_WAIT_MS_MAX: u64 = 240_000;
 /// What every rule of the house's own modes is called.
 const BY_MODE: &str = "mode:";
 
@@ -42,22 +40,9 @@ struct Joined {
     new: Option<Question>,
 }
 
-/// A question that an earlier request of the same call waited for.
-enum Rejoined {
-    Open(String, Outcome),
-    /// It was answered meanwhile.
-    Settled(Ruling),
-}
-
 impl Desk {
     /// Decides by rule, or asks a person and waits.
     pub(super) async fn ask(&self, params: AskParams) -> Result<Ruling, WireError> {
-        if let Some(waiting) = self.rejoin(&params) {
-            return match waiting {
-                Rejoined::Settled(ruling) => Ok(ruling),
-                Rejoined::Open(id, outcome) => self.wait(&id, outcome).await,
-            };
-        }
         self.ready().await?;
         let said = Said {
             ceiling: params.ceiling,
@@ -185,17 +170,15 @@ impl Desk {
             self.state().forget(&opened.id);
             return Err(error);
         }
-        self.wait(&opened.id, opened.outcome).await
+        Ok(self.wait(opened.outcome).await)
     }
 
-    /// Waits for the outcome of a question, for as long as one request may take: whoever asked then
-    /// asks again with the question's id.
-    async fn wait(&self, id: &str, mut outcome: Outcome) -> Result<Ruling, WireError> {
+    /// Waits for the outcome of a question, as long as a person takes.
+    async fn wait(&self, mut outcome: Outcome) -> Ruling {
         let mut deadlines = self.deadlines.subscribe();
-        let wait_over = tokio::time::Instant::now() + self.ask_wait();
         loop {
             if let Some(ruling) = outcome.borrow_and_update().clone() {
-                return Ok(ruling);
+                return ruling;
             }
             let next = self.state().book.next_deadline_ms();
             let now_ms = self.parts.clock.monotonic_ms();
@@ -211,40 +194,14 @@ impl Desk {
             tokio::select! {
                 changed = outcome.changed() => {
                     if changed.is_err() {
-                        return Ok(denied(BY_WITHDRAWN, None));
+                        return denied(BY_WITHDRAWN, None);
                     }
                 }
                 // It lives as long as this room.
                 _ = deadlines.changed() => {}
                 () = due => self.expire().await,
-                () = tokio::time::sleep_until(wait_over) => return Err(still_open(id)),
             }
         }
-    }
-
-    /// How long one request waits: the bus must not lose patience first.
-    fn ask_wait(&self) -> Duration {
-        let patience_ms = self.parts.bus.limits().request_timeout_ms();
-        Duration::from_millis((patience_ms / 5 * 4).clamp(1, ASK_WAIT_MS_MAX))
-    }
-
-    /// The question that an earlier request waited for, as it stands now.
-    fn rejoin(&self, params: &AskParams) -> Option<Rejoined> {
-        let id = params.question_id.as_deref()?;
-        let state = self.state();
-        let is_asker = |run, call: &String| {
-            params.context.run_id == Some(run) && params.context.call_id.as_ref() == Some(call)
-        };
-        if let Some(open) = state.open.get(id) {
-            let question = &open.question;
-            return is_asker(question.run_id, &question.call_id)
-                .then(|| Rejoined::Open(id.to_owned(), open.outcome.subscribe()));
-        }
-        let mut settled = state.settled.iter();
-        let (_, ruling) = settled.find(|(answered, _)| {
-            answered.id == id && Some(answered.run_id) == params.context.run_id
-        })?;
-        Some(Rejoined::Settled(ruling.clone()))
     }
 
     /// Logs the question with its entry in the record.
@@ -346,12 +303,6 @@ impl Desk {
             attended: false,
         })
     }
-}
-
-/// Tells whoever asked to go on waiting.
-fn still_open(id: &str) -> WireError {
-    let message = "The question is still open; ask again with its id to go on waiting.";
-    WireError::new(ErrorCode::Timeout, message).with_details(json!({ "questionId": id }))
 }
 
 fn nobody_there() -> String {

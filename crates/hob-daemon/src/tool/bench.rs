@@ -217,16 +217,20 @@ impl Bench {
         let missing = || WireError::new(ErrorCode::NotFound, self.unknown(&name));
         let tool = self.shared.shelf.find(&name).ok_or_else(missing)?;
         let work = work_of(&tool, params);
-        if let Some(reason) = self.refusal(&tool, &work).await {
-            let refused = Previewed {
-                cannot_run: Some(reason.clone()),
-                would_fail: Some(reason),
-                ..Previewed::default()
-            };
-            return Ok(mask_previewed(refused, &self.shared.mask));
-        }
-        let seen = self.look(&tool, work).await;
-        Ok(seen.unwrap_or_default())
+        let refusal = self.refusal(&tool, &work).await;
+        let seen = self.look(&tool, work).await.unwrap_or_default();
+        let Some(reason) = refusal else {
+            return Ok(seen);
+        };
+        // A rule may allow it all the same. Its ticket is bound to what was seen, so that it can be
+        // redeemed and the tool itself says why it refuses.
+        let refused = Previewed {
+            text: None,
+            cannot_run: Some(reason.clone()),
+            would_fail: Some(reason),
+            ..seen
+        };
+        Ok(mask_previewed(refused, &self.shared.mask))
     }
 
     /// Why a call can never run: the one place that is asked for every tool before a person is.

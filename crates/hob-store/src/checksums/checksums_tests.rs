@@ -1,7 +1,7 @@
 //! Every column of every covered table is in its checksum; rows of former versions get theirs step
 //! by step, and a checksum never covers up damage.
 
-use super::fill::{ChecksumFill, fill_small};
+use super::fill::{fill_small, fill_step};
 use super::tables::COVERED;
 use crate::connection::open_draft;
 use crate::migrations::migrate;
@@ -211,7 +211,7 @@ fn rows_of_a_former_version_get_theirs_and_a_kill_between_two_steps_loses_nothin
         let unsummed = count("messages WHERE checksum IS NULL");
         assert_eq!(whole_messages(&sql), 200, "{unsummed} to go");
         sql.execute_batch("BEGIN").unwrap();
-        ChecksumFill.step_on(&sql).unwrap();
+        fill_step(&sql).unwrap();
         if steps == 2 && !killed {
             // The transaction never came to its end.
             killed = true;
@@ -257,7 +257,7 @@ fn filling_leaves_a_damaged_row_damaged() {
         .unwrap()
         > 0
     {
-        ChecksumFill.step_on(&sql).unwrap();
+        fill_step(&sql).unwrap();
     }
     assert_eq!(damaged(&sql, &super::MESSAGES), 1);
 }

@@ -14,6 +14,9 @@ pub struct WithDamage<T> {
     pub damaged: Vec<DamagedRow>,
 }
 
+/// Rows of a scan, and the key of the last row looked at, if there was one.
+pub(crate) type Scanned<T> = (Vec<T>, Option<i64>);
+
 /// The parts of a row's name, as far as they can be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowName {

@@ -49,18 +49,17 @@ impl Bulk for ChecksumFill {
     }
 
     fn step(&mut self, batch: &mut Batch<'_>) -> Result<Step, Trouble> {
-        Ok(self.step_on(batch.sql)?)
+        Ok(fill_step(batch.sql)?)
     }
 }
 
-impl ChecksumFill {
-    pub(crate) fn step_on(&mut self, sql: &Connection) -> rusqlite::Result<Step> {
-        let Some(cursor) = Cursor::next(sql)? else {
-            return Ok(Step::Done);
-        };
-        cursor.step(sql)?;
-        Ok(Step::More)
-    }
+/// Adds the checksums of some more rows.
+pub(crate) fn fill_step(sql: &Connection) -> rusqlite::Result<Step> {
+    let Some(cursor) = Cursor::next(sql)? else {
+        return Ok(Step::Done);
+    };
+    cursor.step(sql)?;
+    Ok(Step::More)
 }
 
 struct Cursor {

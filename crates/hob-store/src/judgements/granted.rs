@@ -16,7 +16,7 @@ pub(crate) use rules::made_by;
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleChange {
     Add {
-        rule: NewRule,
+        rule: Box<NewRule>,
         entry: NewEntry,
     },
     Remove {
@@ -25,12 +25,17 @@ pub enum RuleChange {
     },
     /// The rule holds for other sessions from now on. One that somebody removed meanwhile stays
     /// removed.
-    Replace {
-        id: String,
-        removed: NewEntry,
-        rule: NewRule,
-        added: NewEntry,
-    },
+    Replace(Box<RuleReplacement>),
+}
+
+/// A rule that takes the place of another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleReplacement {
+    /// The rule that goes.
+    pub id: String,
+    pub removed: NewEntry,
+    pub rule: NewRule,
+    pub added: NewEntry,
 }
 
 /// Refuses entries that are too large before anything is queued; answers about what they take.
@@ -41,9 +46,9 @@ pub(crate) fn check(changes: &[RuleChange]) -> Result<usize, StoreError> {
             RuleChange::Add { entry, .. } | RuleChange::Remove { entry, .. } => {
                 audit::check(std::slice::from_ref(entry))?
             }
-            RuleChange::Replace { removed, added, .. } => {
-                audit::check(std::slice::from_ref(removed))?
-                    + audit::check(std::slice::from_ref(added))?
+            RuleChange::Replace(both) => {
+                audit::check(std::slice::from_ref(&both.removed))?
+                    + audit::check(std::slice::from_ref(&both.added))?
             }
         };
     }
@@ -58,14 +63,9 @@ pub(crate) fn apply(batch: &mut Batch<'_>, changes: &[RuleChange]) -> Result<(),
             RuleChange::Remove { id, entry } => {
                 remove(batch, id, entry)?;
             }
-            RuleChange::Replace {
-                id,
-                removed,
-                rule,
-                added,
-            } => {
-                if remove(batch, id, removed)? {
-                    add(batch, rule, added)?;
+            RuleChange::Replace(both) => {
+                if remove(batch, &both.id, &both.removed)? {
+                    add(batch, &both.rule, &both.added)?;
                 }
             }
         }

@@ -12,7 +12,7 @@ pub(crate) mod granted;
 mod rules;
 mod words;
 
-pub use granted::RuleChange;
+pub use granted::{RuleChange, RuleReplacement};
 pub(crate) use rules::end_session;
 pub use words::{Judgement, KeptRule, NewEntry, NewRule};
 

@@ -6,7 +6,7 @@
 use super::words::{KeptRule, NewRule};
 use crate::batch::Batch;
 use crate::checksums::RULES;
-use crate::checksums::damage::{WithDamage, refusal};
+use crate::checksums::damage::{Scanned, WithDamage, refusal};
 use crate::error::{StoreError, Trouble};
 use crate::sessions::row as session_row;
 use crate::store::to_json;
@@ -247,13 +247,13 @@ pub(super) fn page(
     sql: &Connection,
     after: i64,
     rows_max: usize,
-) -> Result<WithDamage<(Vec<KeptRule>, Option<i64>)>, Trouble> {
+) -> Result<WithDamage<Scanned<KeptRule>>, Trouble> {
     let mut select = sql.prepare_cached(&format!(
         "{} WHERE r.row_id > ?1 ORDER BY r.row_id LIMIT ?2",
         *SELECT
     ))?;
     let mut rows = select.query((after, int(rows_max as u64)))?;
-    let mut page = WithDamage::<(Vec<KeptRule>, Option<i64>)>::default();
+    let mut page = WithDamage::<Scanned<KeptRule>>::default();
     while let Some(row) = rows.next()? {
         page.rows.1 = Some(row.get(7)?);
         match whole(sql, row) {

@@ -85,7 +85,11 @@ impl Store {
         let kept = self
             // The queued command holds the pin: it is done even if its caller goes away, and
             // until its row is there nothing else keeps the blob.
-            .write(0, move |batch| keep(batch, &new, pin.hash, bytes))
+            .write(0, move |batch| {
+                // Named as a whole: a closure takes only the fields that it names.
+                let pin = &pin;
+                keep(batch, &new, pin.hash, bytes)
+            })
             .await;
         self.sweep_unless(kept.is_ok(), vec![hash]);
         kept

@@ -102,27 +102,34 @@ async fn the_oldest_go_with_their_files() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test has no Tasks of its own")]
 async fn a_caller_that_goes_away_leaves_its_blob_to_the_queued_command() {
     let (folder, store) = house();
     // The writer is kept busy, so that the command waits in its queue.
-    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let (go, wait) = std::sync::mpsc::sync_channel::<()>(1);
     let wait = std::sync::Mutex::new(wait);
+    let is_busy = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let busy = {
-        let store = store.clone();
+        let (store, is_busy) = (store.clone(), is_busy.clone());
         tokio::spawn(async move {
             let held = store.write(0, move |_| {
+                is_busy.store(true, std::sync::atomic::Ordering::SeqCst);
                 let _ = wait.lock().unwrap().recv();
                 Ok(())
             });
             held.await
         })
     };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while !is_busy.load(std::sync::atomic::Ordering::SeqCst) {
+        assert!(std::time::Instant::now() < deadline, "it never begins");
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
     let keeping = {
         let store = store.clone();
         let keep = async move { store.keep_output(new(None), b"pinned".to_vec()).await };
         tokio::spawn(keep)
     };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while store.shared().lanes.waiting() == 0 {
         assert!(std::time::Instant::now() < deadline, "it is never queued");
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;

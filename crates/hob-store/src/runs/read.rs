@@ -214,8 +214,8 @@ pub(crate) fn stats(sql: &Connection) -> Result<RunStats, Trouble> {
     let mut select = sql.prepare_cached(LIVE_STATES)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        let (state, count) = (row.get::<_, String>(0)?, number(row, 1)?);
-        match state.as_str() {
+        let (name, count) = (row.get::<_, String>(0)?, number(row, 1)?);
+        match name.as_str() {
             "queued" => stats.queued += count,
             "waiting" | "in-doubt" | "paused" => {
                 stats.active += count;

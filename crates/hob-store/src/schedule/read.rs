@@ -3,7 +3,7 @@
 use super::jobs::missing;
 use super::words::{JobRow, SlotRow};
 use crate::checksums::JOBS;
-use crate::checksums::damage::WithDamage;
+use crate::checksums::damage::{Scanned, WithDamage};
 use crate::error::Trouble;
 use crate::value::{int, number, optional_number, optional_uuid};
 use hob_wire::RunId;
@@ -68,10 +68,10 @@ pub(super) fn jobs(
     sql: &Connection,
     after: i64,
     rows: usize,
-) -> Result<WithDamage<(Vec<JobRow>, Option<i64>)>, Trouble> {
+) -> Result<WithDamage<Scanned<JobRow>>, Trouble> {
     let mut select = sql.prepare_cached(&JOB)?;
     let mut rows = select.query((after, int(rows as u64)))?;
-    let mut page = WithDamage::<(Vec<JobRow>, Option<i64>)>::default();
+    let mut page = WithDamage::<Scanned<JobRow>>::default();
     while let Some(row) = rows.next()? {
         let row_id: i64 = row.get(9)?;
         page.rows.1 = Some(row_id);

@@ -1,7 +1,7 @@
 //! Jobs and slots over a real database.
 
 use super::{JobRow, NewSlot, Opening, SlotEnd};
-use crate::{NewEntry, NewRule, RuleChange, Store, StoreError, StoreOptions};
+use crate::{NewEntry, NewRule, RuleChange, RuleReplacement, Store, StoreError, StoreOptions};
 use hob_kit::clock::Clock;
 use hob_kit::dice::Dice;
 use hob_wire::rooms::agent::Cost;
@@ -290,7 +290,7 @@ fn entry(act: &'static str) -> NewEntry {
 
 fn add(id: &str, name: &str) -> RuleChange {
     RuleChange::Add {
-        rule: rule(id, name),
+        rule: Box::new(rule(id, name)),
         entry: entry("rule-added"),
     }
 }
@@ -324,19 +324,21 @@ async fn a_job_and_its_rules_are_one_write() {
     );
     assert_eq!(ids().await, ["r1"]);
     // A rule that somebody removed meanwhile is not handed over.
-    let hand_over = |id: &str, to: &str| RuleChange::Replace {
-        id: id.to_owned(),
-        removed: entry("rule-removed"),
-        rule: rule(to, "b"),
-        added: entry("rule-added"),
+    let hand_over = |id: &str, to: &str| {
+        RuleChange::Replace(Box::new(RuleReplacement {
+            id: id.to_owned(),
+            removed: entry("rule-removed"),
+            rule: rule(to, "b"),
+            added: entry("rule-added"),
+        }))
     };
     let renamed = JobRow {
         terms: job("b").terms,
         ..job("a")
     };
     let changes = vec![hand_over("r1", "r2"), hand_over("gone", "r3")];
-    let changed = store.update_job(renamed, changes, CronChange::Updated, false);
-    changed.await.unwrap();
+    let update = store.update_job(renamed, changes, CronChange::Updated, false);
+    update.await.unwrap();
     assert_eq!(ids().await, ["r2"]);
     let of_b = store.rules_made_by("cron", Some("cron:b:*")).await.unwrap();
     assert_eq!(of_b.len(), 1);

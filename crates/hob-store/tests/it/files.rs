@@ -381,12 +381,12 @@ async fn rot_is_found_named_and_stops_writes() {
         // Rot may already stop the start.
         Err(error) => assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}"),
         Ok(store) => {
-            let error = loop {
-                match store.send_message(text_to("s", "x")).await {
-                    Err(error) => break error,
-                    Ok(_) => assert!(store.messages("s").await.len() < 10_000),
-                }
-            };
+            while store.send_message(text_to("s", "x")).await.is_ok() {
+                assert!(store.messages("s").await.len() < 10_000);
+            }
+            // Writes stop at once, and the check confirms why.
+            wait_for("the check", || store.status().state == StoreState::Damaged).await;
+            let error = store.send_message(text_to("s", "x")).await.unwrap_err();
             assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
             let status = store.status();
             assert_eq!(status.state, StoreState::Damaged);

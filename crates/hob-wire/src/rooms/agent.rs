@@ -92,8 +92,8 @@ events! { "agent";
     RunStep = "run.step" {
         payload: RunStepPayload, scope: Read, durability: Logged,
     }
-    /// A budget of the session, the day or the house is used up: a person must allow more. Runs of
-    /// loops, jobs and webhooks end instead, with the cause `budget`.
+    /// A budget of the session, the day or the house is used up: a person must allow more.
+    /// Runs of loops, jobs and webhooks end instead, with the cause `budget`.
     RunPaused = "run.paused" {
         payload: RunPausedPayload, scope: Read, durability: Logged,
     }

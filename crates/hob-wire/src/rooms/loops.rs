@@ -160,8 +160,8 @@ pub struct LoopState {
     pub errors: u32,
     #[serde(default)]
     pub last_error: Option<String>,
-    /// How the last iteration went that is over.
-    #[serde(default)]
+    /// The outcome of the last iteration that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<WorkOutcome>,
     /// Why it is not running, once it ran.
     #[serde(default)]

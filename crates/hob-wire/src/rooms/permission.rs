@@ -102,10 +102,6 @@ pub struct AskParams {
     /// Nobody is there to be asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
-    /// The question that this call waits for already, as `questionId` in the details of a `TIMEOUT`
-    /// names it: waits on for its answer, or takes the one it got meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub question_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

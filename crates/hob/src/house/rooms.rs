@@ -22,6 +22,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 
+/// What the gateway says of itself once it is open, for `daemon.status`.
+#[derive(Debug, Default)]
+pub(super) struct Announced {
+    pub(super) listeners: Arc<OnceLock<Vec<String>>>,
+    pub(super) notes: Arc<OnceLock<Vec<String>>>,
+}
+
 impl House<'_> {
     /// Serves every room; the services are begun when the gateway is open.
     pub(super) fn serve_rooms(
@@ -29,7 +36,7 @@ impl House<'_> {
         bus: &Bus,
         groups: &Groups,
         config: Config,
-        (listeners, notes): (Arc<OnceLock<Vec<String>>>, Arc<OnceLock<Vec<String>>>),
+        announced: &Announced,
     ) -> anyhow::Result<Kept> {
         self.learn_secrets();
         let tasks = &groups.rooms;
@@ -37,8 +44,8 @@ impl House<'_> {
             version: VERSION.to_owned(),
             started_at: self.started_at,
             home: self.world.home.root().display().to_string(),
-            listeners,
-            notes,
+            listeners: Arc::clone(&announced.listeners),
+            notes: Arc::clone(&announced.notes),
         };
         bus.serve(hob_daemon::session::room(&self.store))?;
         let settings = config.watch();

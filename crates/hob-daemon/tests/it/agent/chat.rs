@@ -153,8 +153,12 @@ async fn a_repeated_id_is_refused_and_the_first_one_can_still_be_stopped() {
     let (reply, ()) = tokio::join!(chat(&house, params.clone()), repeats);
     assert_eq!(reply.cause, Cause::Aborted);
     gate.open();
-    // Its id is free again.
-    assert_eq!(chat(&house, params.clone()).await.cause, Cause::Answered);
+    // Its id is free again, and the ledger has the calls of both answers.
+    let again = chat(&house, params.clone()).await;
+    assert_eq!(again.cause, Cause::Answered);
+    let spent = [&reply, &again].map(|reply| reply.cost.micro_dollars.expect("is priced"));
+    let stats = house.store.run_stats().await.expect("counts");
+    assert_eq!(stats.cost.micro_dollars, Some(spent.iter().sum()));
     house.close().await;
 }
 
@@ -226,11 +230,13 @@ async fn a_connection_that_closes_stops_its_conversation_and_its_questions() {
         let frame = json!({ "type": "req", "id": "1", "method": "agent.chat", "params": params });
         link.receive(frame.to_string().into()).await;
         until_questions(&house, 1).await;
-        if closes {
+        let closed = if closes {
             link.close();
+            Some((link, outlet))
         } else {
             drop((link, outlet));
-        }
+            None
+        };
         until_questions(&house, 0).await;
         // Nothing of it is left: its id can be used again.
         let yes = say_yes(&house);
@@ -246,6 +252,8 @@ async fn a_connection_that_closes_stops_its_conversation_and_its_questions() {
         };
         assert_eq!(in_time(again).await.cause, Cause::Answered);
         yes.abort();
+        // The bus drains once every outlet was emptied or dropped, as a transport does.
+        drop(closed);
         house.close().await;
     }
 }

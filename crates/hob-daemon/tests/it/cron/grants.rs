@@ -4,8 +4,8 @@ use super::{House, job};
 use hob_kit::clock::Clock;
 use hob_store::JobRow;
 use hob_wire::rooms::cron::{
-    Add, AddJobParams, Grant, GrantView, Job, JobParams, JobTerms, List, ListParams, Remove,
-    Update, UpdateJobParams,
+    Add, AddJobParams, AgentWork, Grant, GrantView, Job, JobParams, JobTerms, List, ListParams,
+    Remove, Update, UpdateJobParams, Work,
 };
 use hob_wire::rooms::permission;
 use hob_wire::rooms::permission::Rule;
@@ -142,6 +142,10 @@ async fn a_start_grants_nothing() {
             grants: vec![GrantView::from(grant("exec"))],
             name: "old".to_owned(),
             schedule: "@yearly".to_owned(),
+            work: Work::Agent(AgentWork {
+                task: "Tidy up.".to_owned(),
+                ..AgentWork::default()
+            }),
             ..JobTerms::default()
         },
         enabled: true,

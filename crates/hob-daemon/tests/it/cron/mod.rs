@@ -201,8 +201,8 @@ impl Agent {
             })
             .method::<Stats, _, _>(move |_, _| {
                 let (active, waiting) = {
-                    let state = stats.state.lock().unwrap();
-                    (state.busy, state.waiting)
+                    let now = stats.state.lock().unwrap();
+                    (now.busy, now.waiting)
                 };
                 async move {
                     Ok(AgentStats {

@@ -89,7 +89,6 @@ fn asking(call: &str) -> AskParams {
         approved: None,
         channel: None,
         unattended: false,
-        question_id: None,
     }
 }
 

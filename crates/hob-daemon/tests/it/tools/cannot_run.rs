@@ -23,7 +23,6 @@ async fn ask(house: &House, tool: &str, args: Value, unattended: bool) -> Ruling
         approved: None,
         channel: None,
         unattended,
-        question_id: None,
     };
     caller.call::<Ask>(&params).await.expect("is decided")
 }
@@ -90,6 +89,16 @@ fn calls() -> Vec<(&'static str, Value, &'static str)> {
         (
             "exec",
             json!({ "command": "ls", "cwd": "/etc" }),
+            "leads out of the workspace",
+        ),
+        (
+            "exec",
+            json!({ "command": "ls", "cwd": "/" }),
+            "leads out of the workspace",
+        ),
+        (
+            "exec",
+            json!({ "command": "ls", "cwd": ".." }),
             "leads out of the workspace",
         ),
         (

@@ -6,6 +6,7 @@ use crate::permissions::settings;
 use hob_daemon::tool::Commands;
 use hob_exec::{Facts, Level, Spawner, SpawnerParts};
 use hob_kit::world::Env;
+use hob_wire::rooms::permission::{Add, Reach, RuleDecision, Terms};
 use hob_wire::rooms::tool::{Cancel, CancelParams, Executed, Preview};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -114,6 +115,10 @@ async fn a_folder_below_the_workspace_is_where_it_runs_and_no_other() {
     std::fs::create_dir(house.workspace.path().join("sub")).expect("made");
     let done = exec(&house, "c1", json!({ "command": "pwd", "cwd": "sub" })).await;
     assert!(words(&done).ends_with("/sub\n"), "{}", words(&done));
+    // Without a rule nobody is asked about it (`cannot_run`); with one it is refused all the same.
+    let terms = Terms::new("exec", RuleDecision::Allow, Reach::Always);
+    let stored = house.fixture.caller().call::<Add>(&terms.into()).await;
+    stored.expect("is stored");
     for cwd in ["..", "/", "/etc"] {
         let done = exec(&house, "c2", json!({ "command": "touch x", "cwd": cwd })).await;
         assert!(done.is_error && words(&done).contains("leads out of the workspace"));

@@ -21,7 +21,6 @@ async fn asking(house: &House, params: &ExecuteParams) -> AskParams {
         approved: None,
         channel: None,
         unattended: false,
-        question_id: None,
     }
 }
 

@@ -124,7 +124,6 @@ impl House {
             approved: None,
             channel: None,
             unattended: false,
-            question_id: None,
         };
         let ruling = tokio::select! {
             ruling = caller.call::<Ask>(&ask) => ruling,

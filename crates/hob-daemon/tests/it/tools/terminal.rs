@@ -253,7 +253,6 @@ async fn ask_params(house: &House, args: &Value) -> AskParams {
         approved: None,
         channel: None,
         unattended: false,
-        question_id: None,
     }
 }
 

@@ -180,6 +180,22 @@ fn what_a_killed_daemon_leaves_is_no_hindrance() {
     });
 }
 
+/// Whether a command has begun: it waits for something, which is after it noted the last `hob
+/// down`, or has ended.
+fn has_begun(command: &mut std::process::Child) -> bool {
+    if command.try_wait().expect("a child").is_some() {
+        return true;
+    }
+    let open = fs::read_dir(format!("/proc/{}/fd", command.id()));
+    let waits = |entry: std::io::Result<fs::DirEntry>| {
+        let target = entry
+            .ok()
+            .and_then(|entry| fs::read_link(entry.path()).ok());
+        target.is_some_and(|target| target.ends_with("anon_inode:[eventpoll]"))
+    };
+    open.is_ok_and(|mut entries| entries.any(waits))
+}
+
 /// Daemons of this home, starting or running.
 fn daemons(home: &Home) -> Vec<u32> {
     let root = home.0.home().display().to_string();
@@ -209,6 +225,7 @@ fn nothing_that_began_before_down_runs_after_it() {
                 command.spawn().expect("hob starts")
             })
             .collect();
+        wait_until("all have begun", || starters.iter_mut().all(has_begun));
         wait_until(moment, || match moment {
             "while one starts" => !daemons(&home).is_empty(),
             "when one answers" => home.0.hob(&["status"]).code == Some(0),

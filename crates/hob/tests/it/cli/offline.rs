@@ -1,6 +1,7 @@
 //! What works without a daemon: tokens, settings, the doctor, the log.
 
 use crate::support::House;
+use hob_sim::{Answer, Dialect, Sim};
 use serde_json::Value;
 use std::fs;
 
@@ -148,6 +149,7 @@ fn the_doctor_reads_a_store_whole_and_asks_a_daemon() {
 
 #[test]
 fn verify_names_what_is_damaged_with_a_daemon_and_without() {
+    let sim = Sim::start(|_| Answer::words("Good."));
     let mut house = House::builder().build();
     let empty = house.hob(&["verify"]).success();
     assert!(
@@ -155,6 +157,13 @@ fn verify_names_what_is_damaged_with_a_daemon_and_without() {
         "{empty}"
     );
     house.start_daemon();
+    let url = sim.url(Dialect::OpenaiChat);
+    house
+        .hob(&["model", "add", "sim", "--kind", "openai", "--url", &url])
+        .success();
+    house
+        .hob(&["model", "set", "default", "sim/sim-small"])
+        .success();
     house.hob(&["session", "create", "k"]).success();
     house
         .hob(&["session", "send", "k", "a sentence to find"])

@@ -78,16 +78,16 @@ fn a_refused_key_is_said_clearly_and_never_shown() {
 #[test]
 fn without_a_terminal_what_would_be_asked_is_denied_at_once() {
     let sim = Sim::start(|asked| match asked.results_of_task().first() {
-        None => Answer::asks("read", json!({ "path": "/etc/hostname" })),
-        Some(_) => Answer::words("I was not allowed to look."),
+        None => Answer::asks("write", json!({ "path": "notes.txt", "content": "x" })),
+        Some(_) => Answer::words("I was not allowed to write."),
     });
     let house = house_with(&sim);
-    let denied = house.hob(&["ask", "what is this machine called?"]);
+    let denied = house.hob(&["ask", "note this"]);
     assert_eq!(denied.code, Some(3), "{denied:?}");
-    assert_eq!(denied.stdout, "I was not allowed to look.\n");
+    assert_eq!(denied.stdout, "I was not allowed to write.\n");
     let said = &denied.stderr;
     assert!(
-        said.contains("/etc/hostname") && said.contains("tool read"),
+        said.contains("notes.txt") && said.contains("tool write"),
         "{said}"
     );
 }

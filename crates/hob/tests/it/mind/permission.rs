@@ -260,7 +260,7 @@ fn nobody_is_asked_about_a_call_that_cannot_run() {
     let sim = Sim::start(|asked| {
         let results = asked.results_of_task();
         match results.len() {
-            0 => Answer::asks("web_fetch", json!({ "url": "http://127.0.0.1:1/" })),
+            0 => Answer::asks("web_fetch", json!({ "url": "http://127.0.0.1/" })),
             1 => Answer::asks("write", json!({ "path": "a.txt" })),
             2 => Answer::asks("read", json!({ "path": "/etc/hostname" })),
             3 => Answer::asks("wirte", json!({})),

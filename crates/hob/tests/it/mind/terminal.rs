@@ -5,22 +5,22 @@ use crate::support::Tty;
 use hob_sim::{Answer, Sim};
 use serde_json::json;
 
-fn curious() -> Sim {
+fn diligent() -> Sim {
     Sim::start(|asked| match asked.results_of_task().first() {
-        None => Answer::asks("read", json!({ "path": "/etc/passwd" })),
+        None => Answer::asks("write", json!({ "path": "notes.txt", "content": "x" })),
         Some(result) if result.text.contains("said no") => Answer::words("Then not."),
-        Some(_) => Answer::words("I have read it."),
+        Some(_) => Answer::words("It is written."),
     })
 }
 
 #[test]
 fn a_permission_is_one_key() {
-    let sim = curious();
+    let sim = diligent();
     let house = house_with(&sim);
-    for (key, answer) in [("y", "I have read it."), ("n", "Then not.")] {
-        let mut tty = Tty::start(&house, "ask 'who lives here?'");
+    for (key, answer) in [("y", "It is written."), ("n", "Then not.")] {
+        let mut tty = Tty::start(&house, "ask 'note this'");
         tty.wait_for("[y] yes, once");
-        assert!(tty.seen().contains("/etc/passwd"), "{}", tty.seen());
+        assert!(tty.seen().contains("notes.txt"), "{}", tty.seen());
         // Anything else is no answer.
         tty.press("x");
         tty.press(key);
@@ -36,18 +36,18 @@ fn keys_pressed_before_a_question_do_not_answer_it() {
     let sim = Sim::start(|asked| match asked.results_of_task().first() {
         None => Answer::words("one moment please")
             .pace(1, std::time::Duration::from_millis(200))
-            .call("read", json!({ "path": "/etc/passwd" })),
+            .call("write", json!({ "path": "notes.txt", "content": "x" })),
         Some(_) => Answer::words("Then not."),
     });
     let house = house_with(&sim);
-    let mut tty = Tty::start(&house, "ask 'who lives here?'");
+    let mut tty = Tty::start(&house, "ask 'note this'");
     tty.wait_for("one");
     tty.press("yyy");
     tty.wait_for("[y] yes, once");
     tty.press("n");
     tty.wait_for("Then not.");
     let (_, seen) = tty.end();
-    assert!(!seen.contains("I have read it."), "{seen}");
+    assert!(!seen.contains("It is written."), "{seen}");
 }
 
 #[test]

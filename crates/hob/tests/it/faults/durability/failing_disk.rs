@@ -103,6 +103,8 @@ fn start_with_failing_reads(rig: &mut Rig, when: &str) -> bool {
     let report = report.display().to_string();
     rig.launcher(&[
         "strace",
+        // With `-o` and a program to start, strace ignores SIGTERM unless told otherwise.
+        "-I2",
         "-D",
         "-f",
         "-q",
@@ -125,17 +127,22 @@ fn injected(rig: &Rig) -> usize {
     report.matches("(INJECTED)").count()
 }
 
-/// Ends the strace of [`start_with_failing_reads`], which is the daemon's tracer.
-fn end_tracer(rig: &Rig) {
+/// Who traces the daemon.
+fn tracer_of(rig: &Rig) -> Option<Pid> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", rig.pid()));
     let status = status.expect("the daemon lives");
-    let tracer = status
+    let pid = status
         .lines()
-        .find_map(|line| line.strip_prefix("TracerPid:"))
-        .and_then(|pid| pid.trim().parse().ok())
+        .find_map(|line| line.strip_prefix("TracerPid:"));
+    pid.and_then(|pid| pid.trim().parse().ok())
         .and_then(Pid::from_raw)
-        .expect("strace traces the daemon");
+}
+
+/// Ends the strace of [`start_with_failing_reads`], which is the daemon's tracer.
+fn end_tracer(rig: &Rig) {
+    let tracer = tracer_of(rig).expect("strace traces the daemon");
     kill_process(tracer, Signal::TERM).expect("strace lives");
+    eventually("strace lets go", || tracer_of(rig).is_none());
 }
 
 #[test]
