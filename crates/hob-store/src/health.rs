@@ -71,7 +71,7 @@ impl Health {
     /// Takes note of an error, if it says something about the store as a whole.
     pub(crate) fn note(&self, error: &StoreError) {
         match error {
-            StoreError::Damaged { .. } => self.suspect(error),
+            StoreError::Damaged { .. } => self.suspect(),
             _ => self.refuse(error),
         }
     }
@@ -91,7 +91,7 @@ impl Health {
     }
 
     /// Stops writes and wakes the check.
-    fn suspect(&self, error: &StoreError) {
+    fn suspect(&self) {
         let mut inner = self.inner();
         if inner.refusal.as_ref().is_some_and(|now| !may_pass(now)) {
             return;
@@ -99,7 +99,7 @@ impl Health {
         inner.suspected = true;
         // While it cannot be read the check looks again by itself.
         if inner.unreadable.is_none() {
-            tracing::warn!("the database is checked, because of an error: {error}");
+            tracing::warn!("an error spoke of damage: {SUSPICION}");
             inner.unreadable = Some(SUSPICION.to_owned());
             if let Some(checker) = self.checker.get() {
                 checker.unpark();

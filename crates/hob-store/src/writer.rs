@@ -131,7 +131,7 @@ impl Writer {
 
     /// How long to wait for work before there is something else to do.
     fn patience(&self) -> Duration {
-        if self.shared.health.awaits_disk() {
+        if self.shared.health.awaits_disk() || self.shared.health.awaits_check() {
             Duration::from_millis(PROBE_EVERY_MS)
         } else if self.disk.has_frames() {
             IDLE_AFTER
@@ -364,8 +364,15 @@ impl Writer {
 
     /// Nothing came for a while.
     fn rest(&mut self) {
-        if self.shared.health.refusal().is_none()
-            && self.disk.has_frames()
+        if self.shared.health.refusal().is_some() {
+            return;
+        }
+        if self.disk.connection().is_none() {
+            // Given up because of an error that the check found to have passed.
+            if let Err(error) = self.revive() {
+                tracing::warn!("the database could not be reopened yet: {error}");
+            }
+        } else if self.disk.has_frames()
             && let Err(error) = self.disk.checkpoint_in_passing()
         {
             self.fail(error);

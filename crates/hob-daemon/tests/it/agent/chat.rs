@@ -277,11 +277,11 @@ async fn no_slot_is_held_while_a_person_is_asked() {
         let reply = tokio::time::timeout(DEADLINE, house.run(waiting("a", "Well?"))).await;
         assert_eq!(reply.expect("gets its turn").success, Some(true));
         assert_eq!(questions(&house).await, 1);
-        say_yes(&house)
+        [say_yes(&house)]
     };
-    let (reply, yes) = tokio::join!(chat(&house, params), meanwhile);
+    let (reply, [person]) = tokio::join!(chat(&house, params), meanwhile);
     assert_eq!(reply.cause, Cause::Answered);
     assert_eq!(world.runs("keyed"), 1);
-    yes.abort();
+    person.abort();
     house.close().await;
 }

@@ -60,8 +60,8 @@ async fn until(house: &Fixture, wanted: impl Fn(&[Question]) -> bool) -> Vec<Que
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let waited = tokio::time::timeout(Duration::from_secs(30), wait).await;
-    waited.expect("comes to be so")
+    let found = tokio::time::timeout(Duration::from_secs(30), wait).await;
+    found.expect("comes to be so")
 }
 
 #[tokio::test]

@@ -126,6 +126,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { number: 104, test: "f104_a_child_that_reaches_for_hob", expects: "sees no token, no socket, answers nothing" },
     Fault { number: 105, test: "f105_killed_between_a_slot_and_its_outcome", expects: "every due time once, every slot an outcome" },
     Fault { number: 106, test: "f106_reads_fail_for_a_while", expects: "not called damage; ready again by itself" },
+    Fault { number: 106, test: "f106_reads_of_a_running_daemon_fail", expects: "not called damage; ready again by itself" },
     Fault { number: 107, test: "f107_older_files_restored", expects: "a client that returns is told a gap, whatever the numbers" },
     Fault { number: 111, test: "f111_loops_stopped_anywhere", expects: "prompt, monitor and sleep end within a second, nothing is left" },
     Fault { number: 112, test: "f112_words_typed_during_an_iteration", expects: "shown to the next iteration, cleared only once shown" },

@@ -113,6 +113,6 @@ fn an_iteration_that_was_denied_something_says_so_where_it_is_waited_for() {
     assert!(words.contains("Denied: write"), "{words}");
     let last = history(&house, "w").pop().expect("an iteration");
     assert_eq!(last["outcome"], "ran_with_denials", "{last}");
-    let list = house.hob(&["loop", "list"]).success();
-    assert!(list.contains("denials"), "{list}");
+    let shown = house.hob(&["loop", "list"]).success();
+    assert!(shown.contains("denials"), "{shown}");
 }

@@ -266,7 +266,7 @@ fn nobody_is_asked_about_a_call_that_cannot_run() {
             3 => Answer::asks("wirte", json!({})),
             _ => {
                 let told: Vec<&str> = results.iter().map(|it| it.text.as_str()).collect();
-                Answer::words(&format!("TOLD {}", told.join(" AND ")))
+                Answer::words(format!("TOLD {}", told.join(" AND ")))
             }
         }
     });

@@ -191,3 +191,47 @@ fn f106_reads_fail_for_a_while() {
     rig.peer().must("session.send", &params);
     trial.figure("ready_again_ms", healed.elapsed().as_millis());
 }
+
+/// SQLite calls a database malformed when one read of it fails.
+#[test]
+fn f106_reads_of_a_running_daemon_fail() {
+    let trial = Trial::begin(106);
+    let mut rig = large_and_killed();
+    rig.start();
+    eventually("it is ready", || ready(&rig) == 200);
+    let read = || {
+        let params = json!({ "sessionKey": "s" });
+        let answer = rig.peer().call("session.history", &params);
+        if let Err(error) = answer.expect("an answer") {
+            let error = error.to_string();
+            assert!(!error.contains("backup"), "it is no damage: {error}");
+        }
+        assert_ne!(state(&rig), "damaged");
+    };
+
+    // Once in each thread.
+    let Some(tracer) = Tracer::attach(&rig, "pread64:error=EIO:when=1") else {
+        return trial.not_run("needs strace and the right to trace: apt-get install strace");
+    };
+    for _ in 0..20 {
+        read();
+    }
+    let seen = tracer.detach();
+    assert!(seen.iter().any(|line| line.contains("(INJECTED)")));
+    eventually("it is ready after single failures", || ready(&rig) == 200);
+
+    // Every read, for a while.
+    let tracer = Tracer::attach(&rig, "pread64:error=EIO").expect("strace worked before");
+    let begun = Instant::now();
+    while begun.elapsed() < FAILING {
+        read();
+    }
+    assert_eq!(ready(&rig), 503);
+    assert_eq!(state(&rig), "failing");
+    tracer.detach();
+    let healed = Instant::now();
+    eventually("it is ready again by itself", || ready(&rig) == 200);
+    let params = json!({ "sessionKey": "s", "content": "after" });
+    rig.peer().must("session.send", &params);
+    trial.figure("ready_again_ms", healed.elapsed().as_millis());
+}

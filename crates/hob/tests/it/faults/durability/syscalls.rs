@@ -26,9 +26,11 @@ impl Tracer {
         let said = rig.scratch().join("strace.stderr");
         let database = rig.home().join("hob.db");
         let _ = std::fs::remove_file(&report);
+        let injected = inject.split(':').next().unwrap_or_default();
+        let traced = format!("trace=fsync,fdatasync,pwrite64,openat,{injected}");
         let mut command = Command::new("strace");
         command
-            .args(["-f", "-y", "-e", "trace=fsync,fdatasync,pwrite64,openat"])
+            .args(["-f", "-y", "-e", &traced])
             .args(["-e", &format!("inject={inject}")])
             .arg("-P")
             .arg(&database)
