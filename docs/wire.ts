@@ -358,8 +358,8 @@ export interface Events {
   /** A step ended: the model answered, and its calls, if any, follow. */
   "run.step": RunStepPayload;
   /**
-   * A budget of the session, the day or the house is used up: a person must allow more. Runs of
-   * loops, jobs and webhooks end instead, with the cause `budget`.
+   * A budget of the session, the day or the house is used up: a person must allow more.
+   * Runs of loops, jobs and webhooks end instead, with the cause `budget`.
    */
   "run.paused": RunPausedPayload;
   /** Nobody knows whether a tool call happened: a person must say. */
@@ -1883,7 +1883,7 @@ export interface LoopState {
   /** Failures in a row. */
   errors?: number;
   lastError?: string | null;
-  /** How the last iteration went that is over. */
+  /** The outcome of the last iteration that is over. */
   outcome?: WorkOutcome | null;
   /** Why it is not running, once it ran. */
   stopped?: LoopEnd | null;
@@ -2260,11 +2260,6 @@ export interface PermissionAskParams {
   channel?: string | null;
   /** Nobody is there to be asked. */
   unattended?: boolean;
-  /**
-   * The question that this call waits for already, as `questionId` in the details of a `TIMEOUT`
-   * names it: waits on for its answer, or takes the one it got meanwhile.
-   */
-  questionId?: string | null;
 }
 
 export type PermissionAttendParams = Record<string, never>;
