@@ -121,21 +121,25 @@ fn lines(verified: &Verified, screen: &Screen) -> Vec<String> {
             lines.push("         There are more; these are the first.".to_owned());
         }
     }
-    for note in &verified.notes {
-        lines.push(format!(
-            "{}  {}",
-            screen.paint(Tone::Quiet, "note   "),
-            one_line(note)
-        ));
-    }
+    let doubts = verified.doubts.iter();
+    let doubts = doubts.map(|doubt| (screen.paint(Tone::Warning, "doubt  "), doubt));
+    let notes = verified.notes.iter();
+    let notes = notes.map(|note| (screen.paint(Tone::Quiet, "note   "), note));
+    lines.extend(
+        doubts
+            .chain(notes)
+            .map(|(label, text)| format!("{label}  {}", one_line(text))),
+    );
     lines
 }
 
 fn checked(part: &VerifiedPart) -> String {
-    let unit = match part.name.as_str() {
-        "database" => "pages",
-        "audit" => "entries",
-        other => other,
+    let (one, many) = match part.name.as_str() {
+        "database" => ("page", "pages"),
+        "rows" => ("row", "rows"),
+        "blobs" => ("blob", "blobs"),
+        _ => ("entry", "entries"),
     };
+    let unit = if part.checked == 1 { one } else { many };
     format!("{} {unit}", grouped(part.checked))
 }
